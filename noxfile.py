@@ -120,14 +120,14 @@ def rehearsal(session: nox.Session) -> None:
 def examples(session: nox.Session) -> None:
     """Each derivative rule with this many random examples (100), different ones each time."""
     count = session.posargs[0] if session.posargs else "100"
-    tests = ["tests/fluxlite/autodiff", "tests/fluxlite/test_activations.py"]
+    tests = ["tests/fluxlite/autodiff", "tests/fluxlite/layers/test_activations.py"]
     session.run(sys.executable, *PYTEST, "-p", "no:nbval", *tests, env={"FLUXLITE_EXAMPLES": count})
 
 
 @nox.session(venv_backend="none", default=False)  # ten minutes
 def kills(session: nox.Session) -> None:
     """Programs that are killed while they save, or train with a checkpoint: nothing is torn, lost or left over."""
-    files = ["tests/fluxlite/checkpoint/test_checkpoint_files.py", "tests/fluxlite/training/test_training_kills.py"]
+    files = ["tests/fluxlite/saving/test_checkpoint_files.py", "tests/fluxlite/training/test_training_kills.py"]
     command = ["-m", "pytest", "-p", "no:nbval", "--slow", "-s", "-k", "killed or kills", *files]
     times = os.environ.get("FLUXLITE_KILLS", "200")
     session.run(sys.executable, *command, *session.posargs, env={"FLUXLITE_KILLS": times})

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.receipts import duration
+from fluxlite.devices.receipts import duration
 from fluxlite.writing import write_whole
 from fluxlite_course.crossing import arrays, crossover
 from fluxlite_course.sine_wave import training_step

@@ -24,20 +24,42 @@ from .autodiff.tracked import TrackedArray
 from .layers.basic import Chain, Dense
 from .devices.base import Device
 from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supported_devices
-from .messages import notices, reset_notices
-from .seeds import seed
+from .messages import notice, notices, reset_notices
+from .devices.seeds import seed
 
 # What is loaded when it's first used: `__getattr__` below looks here. Type checkers and editors do so, too.
 if TYPE_CHECKING:
     from . import amdgpu, cuda, distributed, metal
-    from .activations import celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid
-    from .activations import logsoftmax, mish, relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus
-    from .activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
+    from .layers.activations import (
+        celu,
+        elu,
+        gelu,
+        hardsigmoid,
+        hardswish,
+        hardtanh,
+        leakyrelu,
+        lisht,
+        logcosh,
+        logsigmoid,
+    )
+    from .layers.activations import (
+        logsoftmax,
+        mish,
+        relu,
+        relu6,
+        rrelu,
+        selu,
+        sigmoid,
+        sigmoid_fast,
+        softmax,
+        softplus,
+    )
+    from .layers.activations import softshrink, softsign, swish, tanh, tanh_fast, tanhshrink, trelu, σ
     from .autodiff.derivatives import rule
     from .autodiff.gradients import Gradient, gradient, stop_gradient, withgradient
     from .autodiff.jacobians import hessian, jacobian
     from .autodiff.older_styles import back, param, params
-    from .checkpoint import load, loadmodel, save, state
+    from .saving.checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
     from .devices.named import cu, functional, get_device, gpu_backend
@@ -47,14 +69,40 @@ if TYPE_CHECKING:
     from .layers.layer import Layer, glorot_uniform, layer, nfan
     from .layers.initializers import glorot_normal, identity_init, kaiming_normal, kaiming_uniform, lecun_normal
     from .layers.initializers import ones32, orthogonal, rand32, randn32, sparse_init, truncated_normal, zeros32
-    from .metrics import accuracy, confusion_matrix, normalise
-    from .losses import binary_focal_loss, binarycrossentropy, crossentropy, dice_coeff_loss, focal_loss, hinge_loss
-    from .losses import huber_loss, kldivergence, label_smoothing, logitbinarycrossentropy, logitcrossentropy, mae, mse
-    from .losses import msle, poisson_loss, siamese_contrastive_loss, squared_hinge_loss, tversky_loss
-    from .optimizers import AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, AMSGrad, clip_grad_norm
-    from .optimizers import ClipGrad, ClipNorm, Descent, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam
-    from .optimizers import RMSProp, Rprop, SignDecay, WeightDecay, adjust, freeze, thaw
-    from .updating import OptimiserRule, setup, update, updated
+    from .training.metrics import accuracy, confusion_matrix, normalise
+    from .layers.losses import (
+        binary_focal_loss,
+        binarycrossentropy,
+        crossentropy,
+        dice_coeff_loss,
+        focal_loss,
+        hinge_loss,
+    )
+    from .layers.losses import (
+        huber_loss,
+        kldivergence,
+        label_smoothing,
+        logitbinarycrossentropy,
+        logitcrossentropy,
+        mae,
+        mse,
+    )
+    from .layers.losses import msle, poisson_loss, siamese_contrastive_loss, squared_hinge_loss, tversky_loss
+    from .optim.rules import AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, AMSGrad, clip_grad_norm
+    from .optim.rules import (
+        ClipGrad,
+        ClipNorm,
+        Descent,
+        Lion,
+        Momentum,
+        NAdam,
+        Nesterov,
+        OAdam,
+        OptimiserChain,
+        RAdam,
+    )
+    from .optim.rules import RMSProp, Rprop, SignDecay, WeightDecay, adjust, freeze, thaw
+    from .optim.update import OptimiserRule, setup, update, updated
     from .layers.convolution import AdaptiveMaxPool, AdaptiveMeanPool, Conv, ConvTranspose, CrossCor, DepthwiseConv
     from .layers.convolution import GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, SamePad, Upsample
     from .layers.combine import Embedding, Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
@@ -62,9 +110,9 @@ if TYPE_CHECKING:
     from .layers.modes import f16, f32, f64, testmode, trainmode
     from .layers.normalization import BatchNorm, Dropout, GroupNorm, InstanceNorm, LayerNorm
     from .layers.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, Recurrence, RNNCell, initialstates
-    from .receipts import Seconds, clock, estimate, outputsize, receipt
+    from .devices.receipts import Seconds, clock, estimate, outputsize, receipt
     from .reports import doctor, explain
-    from .schedules import cosine, exponential_decay, one_cycle, step_decay, warm_up
+    from .optim.schedules import cosine, exponential_decay, one_cycle, step_decay, warm_up
     from .training import early_stopping, patience, plateau, throttle, train
     from .tree.destructure import destructure
 
@@ -77,19 +125,37 @@ else:
         nodes = ast.walk(ast.parse(__spec__.loader.get_source(__name__)))
         imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level]
         found = {alias.name: node.module or alias.name for node in imports for alias in node.names}
-        return {module: module for module in (*found.values(), "simulated")} | found
+        modules = {"simulated", *found.values()}
+        rooms = {module.partition(".")[0] for module in modules}
+        return {room: room for room in rooms} | found
+
+    # Modules that 0.3 had at the top. These names work until 0.5.
+    _MOVED = {
+        "activations": "layers.activations",
+        "checkpoint": "saving.checkpoint",
+        "losses": "layers.losses",
+        "metrics": "training.metrics",
+        "optimizers": "optim.rules",
+        "receipts": "devices.receipts",
+        "schedules": "optim.schedules",
+        "updating": "optim.update",
+    }
 
     def __getattr__(name: str) -> Any:
         if name == "GPU_BACKEND":  # the preferred one, or if there's none, the one that was chosen
             selection = importlib.import_module(".devices.selection", __name__)
             return selection.wish()[0] or selection.choose().backend
+        words = importlib.import_module(".coming_from", __name__)
+        if name in words.NAMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {words.sentence(words.NAMES[name])}")
         if name in _modules():
             module = importlib.import_module(f".{_modules()[name]}", __name__)
             globals()[name] = getattr(module, name, module)
             return globals()[name]
-        words = importlib.import_module(".coming_from", __name__)
-        hint = f". {words.sentence(words.NAMES[name])}" if name in words.NAMES else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+        if name in _MOVED:
+            notice(("moved", name), f"fluxlite.{name} is fluxlite.{_MOVED[name]} now. Its old name works until 0.5.")
+            return importlib.import_module(f".{_MOVED[name]}", __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
         return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .messages import Function, check_callable, note
 from .tree.ties import card_getters, is_array, on_card_of
+from .words import Function, check_callable, note
 
 # The array types that can be made read-only (``x.flags.writeable = False``) while a gradient still needs their values.
 read_only_types: set[type] = {np.ndarray}

@@ -21,12 +21,13 @@ from .devices.base import GPU, SETTINGS, current
 from .devices.cupy.usable import INSTALL, OPTIONAL_PARTS
 from .devices.named import functional
 from .devices.selection import backends, choose, why_no_gpu
-from .messages import AsWritten, many
+from .helping import AsWritten
 from .tree.contract import attributes, children, is_leaf, trainable
 from .tree.flat import Attribute, KeyPath, steps
 from .tree.ties import is_array, is_trainable_array, lies_alike, parameter_key
+from .tree.unreached import arrays_inside, boxes
 from .tree.walks import fmap, is_mutable, trainables
-from .unreached import arrays_inside, boxes
+from .words import many
 
 MOST = 100  # rows drawn within one row
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.receipts import duration
+from fluxlite.devices.receipts import duration
 from simgpu import preset
 
 from .links import link_of, ring

@@ -7,8 +7,8 @@ import tomllib
 from importlib import resources
 from typing import NamedTuple
 
-from fluxlite.messages import many
-from fluxlite.receipts import Seconds
+from fluxlite.devices.receipts import Seconds
+from fluxlite.words import many
 
 
 class Link(NamedTuple):

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..messages import explained
 from ..tree.contract import is_leaf
 from ..tree.walks import on_first_card_of
+from ..words import explained
 from .backward import pull_back
 from .gradients import Marked, as_gradient, gradient, new_level, run_in_training
 from .tracked import TrackedArray, plain

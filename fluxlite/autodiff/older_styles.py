@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..messages import explained
 from ..tree.contract import children, is_leaf, put_attribute
 from ..tree.flat import Attribute, KeyPath, put
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
 from ..tree.walks import is_mutable, nodes, on_first_card_of, trainables
+from ..words import explained
 from .freezing import PARAMETERS
 from .gradients import as_gradient, new_level, run_in_training, totals_of, track, untrack
 from .state import contents_of, detach

@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays import are_half, narrow, wide
-from ..messages import explained
 from ..tree.ties import is_tracked
+from ..words import explained
 from .freezing import can_be_frozen
 
 Pullback = Callable[..., Any]

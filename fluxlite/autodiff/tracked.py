@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types, refuse_tensor
-from ..messages import Readable, in_words
+from ..helping import Readable
 from ..tree.ties import is_trainable_array, parameter_key
+from ..words import in_words
 from .freezing import PARAMETERS, Level, can_be_frozen
 from .rules import (
     COMPOSED,

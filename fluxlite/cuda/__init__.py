@@ -11,9 +11,9 @@ from typing import Any
 from ..data.loader import CuIterator
 from ..devices.base import Device
 from ..devices.named import NVIDIA, cu, get_device, usable
+from ..devices.receipts import receipt
 from ..devices.scalars import allowscalar
-from ..messages import check_callable, explained
-from ..receipts import receipt
+from ..words import check_callable, explained
 
 __all__ = [
     "CuIterator", "allowscalar", "cu", "device", "devices", "functional", "set_device", "sync", "synchronize",
@@ -80,5 +80,5 @@ def __getattr__(name: str) -> Any:
     if name == "jit":
         return importlib.import_module(".jit", __name__)
     if name == "fuse":
-        return importlib.import_module("..fused", __name__).fuse
+        return importlib.import_module("..devices.fused", __name__).fuse
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

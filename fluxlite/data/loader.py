@@ -17,9 +17,11 @@ from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
 from ..devices.named import cu
 from ..devices.selection import cpu, gpu, require_gpu
-from ..messages import Readable, check_bool, check_callable, check_whole, explained, many, notice, warn
+from ..helping import Readable
+from ..messages import notice, warn
 from ..tree.flat import KeyPath
 from ..tree.ties import is_array
+from ..words import check_bool, check_callable, check_whole, explained, many
 from .observations import MappedObs, Places, batch, generator, numbers_of, numobs, pick, summary
 
 

@@ -12,11 +12,12 @@ import numpy as np
 
 from ..arrays import device_of, on_card_of, read_only_types, refuse_tensor
 from ..devices.base import CPU
-from ..messages import AsWritten, Readable, check_callable, check_whole, explained, in_words
-from ..seeds import ORDERS, next_generator
+from ..devices.seeds import ORDERS, next_generator
+from ..helping import AsWritten, Readable
 from ..tree.contract import children
 from ..tree.flat import flatten
 from ..tree.ties import is_array
+from ..words import check_callable, check_whole, explained, in_words
 
 
 @explained("data")

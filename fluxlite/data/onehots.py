@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of, on_card_of
-from ..messages import NOT_GIVEN, explained
+from ..helping import NOT_GIVEN
 from ..tree.ties import is_array
+from ..words import explained
 
 
 @explained("a label, and all labels")

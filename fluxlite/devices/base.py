@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import device_of
-from ..messages import Readable, check_whole, explained, mover
-from ..seeds import Seeding, seeding
+from ..helping import Readable
+from ..words import check_whole, explained, mover
 from .moving import DEFAULT, moved
+from .seeds import Seeding, seeding
 
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = "host to device", "device to host", "device to device"
 SYNCHRONIZE = "synchronize"

@@ -8,11 +8,12 @@ import numpy as np
 
 from ..arrays import device_of, move, refuse_tensor
 from ..autodiff.tracked import plain
-from ..messages import DeviceError, notice, warn
+from ..messages import notice, warn
 from ..tree.flat import Flat, KeyPath, flatten
 from ..tree.ties import is_array, is_tracked, overlaps
+from ..tree.unreached import WITHOUT_ARRAYS, arrays_inside, boxes, why_shut
 from ..tree.walks import check_open
-from ..unreached import WITHOUT_ARRAYS, arrays_inside, boxes, why_shut
+from ..words import DeviceError
 
 DEFAULT = "float32 for float64"  # it shows up in signatures
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ..arrays import device_of
-from ..messages import explained, in_words, many, say
+from ..messages import say
+from ..words import explained, in_words, many
 from ..writing import write_whole
 from . import selection
 from .base import CPU, DEFAULT, SETTINGS, Device, Functional, current

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 
-from ..messages import check_whole
+from ..words import check_whole
 from .base import SETTINGS, Change, Functional
 from .cupy.usable import SITUATIONS, cupy_part
 from .selection import BACKENDS, Backend

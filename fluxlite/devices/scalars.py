@@ -6,7 +6,7 @@ nothing. Once per element, it's the slowest way to use a GPU.
 
 from typing import Any
 
-from ..messages import check_bool
+from ..words import check_bool
 from .base import SETTINGS, Change
 from .cupy.device import forbid_waits
 from .cupy.usable import usable

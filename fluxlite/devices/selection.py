@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..arrays import refuse_tensor
-from ..messages import explained, notice, said, warn
+from ..messages import notice, said, warn
+from ..words import explained
 from .base import CPU, DEFAULT, SETTINGS, Device, Functional, current
 from .cupy.device import cupy_devices
 from .cupy.usable import PARTS, cupy_part, usable

@@ -27,10 +27,11 @@ from simgpu.words import WRITE
 
 from .. import arrays
 from ..arrays import device_of
-from ..fused import Trace
-from ..messages import check_bool, check_whole, explained, in_notebook, in_words, notice
+from ..messages import in_notebook, notice
 from ..tree.ties import address
+from ..words import check_bool, check_whole, explained, in_words
 from .base import GPU, SETTINGS, Change, Device, Memory, current, gpu_generators
+from .fused import Trace
 
 __all__ = [  # with what the other devices take from simgpu
     "COMPARISONS", "SCALARS", "Compiled", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray",

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of, on_card_of
-from ..checkpoint import Loading, state
 from ..data.observations import MappedObs, numobs, part
 from ..devices.base import CPU
 from ..devices.selection import cpu
-from ..messages import explained, notice
-from ..optimizers import OptimiserChain
+from ..messages import notice
+from ..optim.rules import OptimiserChain
+from ..optim.update import Leaf, OptimiserRule, Step, take_step, takes_float16
+from ..saving.checkpoint import Loading, state
 from ..tree.flat import KeyPath
 from ..tree.ties import is_array
 from ..tree.walks import nodes, trainables
-from ..updating import Leaf, OptimiserRule, Step, take_step, takes_float16
+from ..words import explained
 from .world import Group, everyone
 
 

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from ..devices.selection import devices
-from ..messages import Readable, ipython, notice
+from ..helping import Readable
+from ..messages import ipython, notice
 
 INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'}"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import identity
-from ..messages import LayerError, ShapeError, check_callable, explained, notice
+from ..messages import notice
 from ..tree.flat import KeyPath
+from ..words import LayerError, ShapeError, check_callable, explained
 from .layer import LAYERS, Layer, activated, glorot_uniform, layer, misplaced, run_layer, start
 from .printing import call_of, settings
 

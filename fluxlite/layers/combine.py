@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..activations import softmax, softmax_of_open
 from ..arrays import (
     astype,
     device_of,
@@ -22,9 +21,11 @@ from ..arrays import (
     wide,
 )
 from ..autodiff.tracked import plain
-from ..messages import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words, notice
+from ..messages import notice
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
+from ..words import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
+from .activations import softmax, softmax_of_open
 from .basic import Chain, Container, Dense, multiply_rows
 from .layer import (
     LAYERS,

@@ -10,8 +10,8 @@ import numpy as np
 from ..arrays import astype, floats, identity, wide
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max_along, padded, sum_along
 from ..autodiff.tracked import plain
-from ..messages import ShapeError, check_whole, explained, in_words
 from ..tree.flat import KeyPath
+from ..words import ShapeError, check_whole, explained, in_words
 from .layer import Generator, Layer, activated, glorot_uniform, layer, start
 from .printing import settings
 

@@ -16,12 +16,14 @@ import numpy as np
 from ..arrays import astype, by_element, device_of, identity, launchers, library_of, refuse_tensor, tensor_in_words
 from ..autodiff.tracked import CLOSED, TrackedArray, plain
 from ..coming_from import OF_A_MODEL, Elsewhere
-from ..messages import ClosedError, Function, InputError, LayerError, Readable, apart, explained, in_words, notice, said
-from ..seeds import WEIGHTS, next_generator
+from ..devices.seeds import WEIGHTS, next_generator
+from ..helping import Readable
+from ..messages import notice, said
 from ..tree.contract import functor
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import card_getters, is_array, on_card_of
 from ..tree.walks import nodes
+from ..words import ClosedError, Function, InputError, LayerError, apart, explained, in_words
 
 Generator: TypeAlias = "np.random.Generator | None"  # in quotes: loading np.random takes longer than all of fluxlite
 LAYERS = Attribute("layers")

@@ -6,10 +6,10 @@ import numpy as np
 
 from ..arrays import astype
 from ..autodiff.tracked import plain
-from ..messages import explained, in_words
 from ..tree.contract import attributes, children, has_mode, is_leaf, put_attribute
 from ..tree.ties import is_array
 from ..tree.walks import fmap, nodes
+from ..words import explained, in_words
 
 
 @explained()

@@ -11,8 +11,9 @@ import numpy as np
 from ..arrays import astype, device_of, identity, is_half, narrow, on_device_of, primitive, wide
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
-from ..messages import InputError, ShapeError, check_number, check_whole, warn
+from ..messages import warn
 from ..tree.flat import KeyPath
+from ..words import InputError, ShapeError, check_number, check_whole
 from .layer import Layer, layer, split_activation
 from .printing import settings
 

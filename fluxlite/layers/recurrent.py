@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..activations import relu, tanh, tanh_fast
 from ..arrays import identity, is_half, narrow, on_card_of, primitive, wide
 from ..autodiff.gradients import gradient
 from ..autodiff.rules import rule_for_each
 from ..autodiff.tracked import TrackedArray, plain
-from ..messages import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
 from ..tree.flat import Attribute, KeyPath
+from ..words import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
+from .activations import relu, tanh, tanh_fast
 from .layer import Generator, Layer, glorot_uniform, layer, start
 from .printing import call_of, name_of, settings
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..arrays import floats
 from ..devices.base import CPU
-from ..messages import check_callable, check_whole, explained
 from ..tree.ties import is_array
+from ..words import check_callable, check_whole, explained
 
 
 @explained()

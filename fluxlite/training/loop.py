@@ -19,15 +19,16 @@ import numpy as np
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import withgradient
 from ..devices.base import CPU
+from ..devices.receipts import Seconds, clock, clocked
 from ..distributed.world import everyone
 from ..layers.layer import misplaced
-from ..messages import check_bool, check_callable, check_whole, explained, in_notebook, in_words, many
-from ..optimizers import rate_shares, set_rates
-from ..receipts import Seconds, clock, clocked
+from ..messages import in_notebook
+from ..optim.rules import rate_shares, set_rates
+from ..optim.update import why_no_gradient
 from ..tree.ties import is_array
+from ..tree.unreached import say_what_is_not_trained
 from ..tree.walks import leaves, trainables
-from ..unreached import say_what_is_not_trained
-from ..updating import why_no_gradient
+from ..words import check_bool, check_callable, check_whole, explained, in_words, many
 from .callbacks import Patience
 from .resuming import RunFile
 from .team import Alone, Team

@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import checkpoint
 from ..arrays import device_of
-from ..checkpoint import Loading, states_of
 from ..devices.base import CPU
-from ..files import describe_parts
+from ..devices.receipts import Seconds
 from ..messages import say, warn
-from ..optimizers import rate_shares
-from ..receipts import Seconds
+from ..optim.rules import rate_shares
+from ..optim.update import Leaf
+from ..saving import checkpoint
+from ..saving.checkpoint import Loading, states_of
+from ..saving.files import describe_parts
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
 from ..tree.walks import leaves, nodes
-from ..updating import Leaf
 from ..writing import check_place
 from .callbacks import Patience
 

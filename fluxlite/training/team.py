@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager
 from operator import length_hint
 from typing import Any
 
-from ..checkpoint import generator_of
 from ..data.loader import batches_of
 from ..data.observations import numobs, part
 from ..distributed.sums import DistributedDataContainer, in_buckets, sum_over_workers, take_from
 from ..distributed.world import Group, WorkerFailed, WorkersDiffer, everyone, keep
-from ..updating import steps_to_take, take_steps, update
+from ..optim.update import steps_to_take, take_steps, update
+from ..saving.checkpoint import generator_of
 
 
 class Alone:

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..messages import NOT_GIVEN, in_words
+from ..helping import NOT_GIVEN
+from ..words import in_words
 from .ties import is_array, is_array_type
 
 Rebuild = Callable[[Any], Any]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..messages import explained
+from ..words import explained
 from .flat import flatten
 from .ties import copy_of, is_array, on_card_of, same_view
 from .walks import fmap, on_first_card_of, parameters

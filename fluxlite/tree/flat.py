@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..messages import Readable, explained
+from ..helping import Readable
+from ..words import explained
 from .contract import KINDS, Kind, children, kind_of
 from .ties import owner_of, parameter_key, same_view
 

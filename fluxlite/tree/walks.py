@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..messages import NOT_GIVEN, explained
+from ..helping import NOT_GIVEN
+from ..words import explained
 from .contract import children, is_leaf, kind_of
 from .flat import Flat, KeyPath, Made, flatten
 from .ties import HERE, card_getters, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view

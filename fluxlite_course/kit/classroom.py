@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import fluxlite
-from fluxlite.messages import many
+from fluxlite.words import many
 from fluxlite.writing import write_whole
 
 from . import exercises, progress

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import fluxlite
 import simgpu
 from fluxlite import simulate_gpu
-from fluxlite.messages import ipython, many, said
+from fluxlite.messages import ipython, said
+from fluxlite.words import many
 from simgpu.words import in_words
 
 from . import progress

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from . import exercises, progress
 from .guesses import questions

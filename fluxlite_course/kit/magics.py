@@ -14,7 +14,7 @@ from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class
 from IPython.display import display
 
 from fluxlite.devices import devices
-from fluxlite.receipts import clock, clocked, receipt
+from fluxlite.devices.receipts import clock, clocked, receipt
 from simgpu.events import Event, listeners
 
 from ..scenes.machine import machine

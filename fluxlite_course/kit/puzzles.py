@@ -8,8 +8,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from fluxlite.messages import many
-from fluxlite.receipts import duration
+from fluxlite.devices.receipts import duration
+from fluxlite.words import many
 
 from . import exercises, progress
 from .boxes import bars, face, fact, publish

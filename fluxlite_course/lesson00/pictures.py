@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import fluxlite as fl
-from fluxlite.receipts import duration
+from fluxlite.devices.receipts import duration
 
 from .. import crossing
 from ..scenes import Each, Knob, Part, Scene, drawing, label, launches

@@ -1,6 +1,6 @@
 """Lesson 01's slider: how long a copy to the GPU takes, from 4 bytes to a gigabyte."""
 
-from fluxlite.receipts import duration
+from fluxlite.devices.receipts import duration
 from simgpu import preset
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from ..kit.exercises import NotRight, brief, exercise
 from ..kit.vocabulary import call, explaining, function, must_return, on_cpu, on_gpu, refuse, same, wrong_if

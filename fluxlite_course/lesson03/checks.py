@@ -3,7 +3,7 @@
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from ..kit.exercises import NotRight, brief, exercise
 from ..kit.vocabulary import expect, explaining, function, must_return, normal, refuse, wrong_if

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from ..scenes.axes import Axis, across, curve, upward

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from .. import sine_wave
 from ..kit.exercises import NotRight, brief, exercise

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from ..kit.exercises import NotDone
 from ..scenes import Each, Knob, Part, Scene, drawing, label

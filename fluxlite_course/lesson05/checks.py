@@ -5,8 +5,8 @@ import time
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
-from fluxlite.receipts import duration
+from fluxlite.devices.receipts import duration
+from fluxlite.words import many
 
 from ..kit.exercises import brief, exercise
 from ..kit.puzzles import puzzle

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
-from fluxlite.receipts import Seconds, duration
+from fluxlite.devices.receipts import Seconds, duration
+from fluxlite.words import many
 from simgpu.profile import bars_of
 
 from ..scenes import Part, Scene, drawing, label

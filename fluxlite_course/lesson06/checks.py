@@ -1,6 +1,6 @@
 """Lesson 06, CPU against GPU: checks."""
 
-from fluxlite.receipts import duration
+from fluxlite.devices.receipts import duration
 from simgpu import preset
 
 from ..crossing import BATCHES, SIZES, crossover

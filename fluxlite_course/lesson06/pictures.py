@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fluxlite.receipts import Seconds, duration
+from fluxlite.devices.receipts import Seconds, duration
 from simgpu import PRESETS
 
 from ..crossing import BATCHES, SIZES, axes_of, crossover, lines

@@ -3,7 +3,7 @@
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from ..kit.exercises import brief, exercise
 from ..kit.puzzles import puzzle

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
-from fluxlite.receipts import duration
+from fluxlite.devices.receipts import duration
+from fluxlite.words import many
 
 from .. import busiest
 from ..crossing import Times, axes_of, lines, recorded, simulated

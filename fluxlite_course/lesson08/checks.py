@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from fluxlite.cuda import jit
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from ..kit.exercises import NotRight, brief, exercise
 from ..kit.vocabulary import refuse, same, wrong_if

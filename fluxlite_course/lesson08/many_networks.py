@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fluxlite.messages import many
-from fluxlite.receipts import Seconds, duration
+from fluxlite.devices.receipts import Seconds, duration
+from fluxlite.words import many
 
 from .. import crossing, sine_wave
 from ..draw import GREY, Picture, plots, show

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fluxlite.cuda.jit import DataRace, Kernel
-from fluxlite.messages import many
+from fluxlite.words import many
 from simgpu.jit.launch import three
 from simgpu.jit.orders import Repeatable, Turns, Warp
 from simgpu.jit.source import is_stored

@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from ..kit.exercises import NotRight, brief, exercise
 from ..kit.vocabulary import call, expect, function, is_number, listed, normal, refuse, wrong_if

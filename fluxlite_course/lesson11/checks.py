@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from ..kit.exercises import NotRight, brief, exercise
 from ..kit.puzzles import puzzle

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from ..kit.exercises import brief, exercise
 from ..kit.vocabulary import call, expect, explaining, function, must_return, on_cpu, refuse, same, wrong_if

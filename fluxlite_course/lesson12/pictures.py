@@ -7,8 +7,8 @@ import numpy as np
 
 from fluxlite import Chain, Dense
 from fluxlite.devices import devices
-from fluxlite.messages import many
-from fluxlite.receipts import Receipt, duration, receipt
+from fluxlite.devices.receipts import Receipt, duration, receipt
+from fluxlite.words import many
 from simgpu.events import DEVICE_TO_DEVICE
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label, launches

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fluxlite.messages import many
+from fluxlite.words import many
 
 from ..kit.exercises import brief, exercise
 from ..kit.vocabulary import expect, function, is_number, listed, number, refuse, wrong_if

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from fluxlite.messages import many
-from fluxlite.receipts import duration
+from fluxlite.devices.receipts import duration
+from fluxlite.words import many
 
 from ..bottleneck import Work, six_layers, work
 from ..draw import GREEN, GREY, ORANGE, Picture, plots, show

@@ -9,7 +9,8 @@ from pathlib import Path
 from subprocess import PIPE, STDOUT, Popen
 
 from fluxlite.distributed.world import INSTALL, find_mpiexec, threads_each
-from fluxlite.messages import ipython, many
+from fluxlite.messages import ipython
+from fluxlite.words import many
 
 
 def run_on_workers(line: str, cell: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.receipts import duration
+from fluxlite.devices.receipts import duration
 from fluxlite_course.bottleneck import Work, six_layers, work
 from fluxlite_course.lesson15 import busiest, compared
 from fluxlite_course.lesson15.pictures import BUCKETS, FORWARD, exchanges, hiding, inside, ring_steps

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.receipts import duration
+from fluxlite.devices.receipts import duration
 from fluxlite_course import crossing
 from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson00.pictures import step as one_step

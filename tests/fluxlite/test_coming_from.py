@@ -92,10 +92,15 @@ def test_what_they_typed_first_says_what_it_is_called_here(typed, simulated):
 
 
 def test_rooms_are_found_before_they_are_used():
-    rooms = ["layers", "losses", "optimizers", "schedules", "data", "checkpoint", "training", "receipts", "reports"]
+    rooms = ["layers", "data", "saving", "training", "reports"]
     program = f"import fluxlite as fl\nfor room in {rooms}:\n    print(getattr(fl, room).__name__, room in dir(fl))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [f"fluxlite.{room} False" for room in rooms]
+
+
+def test_modules_are_found_under_their_names_of_0_3():
+    assert fl.losses.mse is fl.mse and fl.optimizers.Adam is fl.Adam and fl.checkpoint.save is fl.save
+    assert "[ Info: fluxlite.losses is fluxlite.layers.losses now. Its old name works until 0.5." in fl.notices()
 
 
 @pytest.mark.parametrize(("answer", "epochs"), [(np.bool_(True), 1), (np.bool_(False), 3), (None, 3), (0, 3)])

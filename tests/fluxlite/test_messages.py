@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from inside import Attribute, messages, misplaced, notice, put_aside, warn
+from inside import Attribute, messages, misplaced, notice, put_aside, warn, words
 
 import fluxlite as fl
 from fluxlite import KeyPath, notices, reset_notices
@@ -40,7 +40,7 @@ def test_a_programs_output_is_its_own_and_a_notebook_shows_messages_below_the_ce
 
 # -- errors with a place ---------------------------------------------------------------------------------------------
 
-DeviceError, InputError, ShapeError = messages.DeviceError, messages.InputError, messages.ShapeError
+DeviceError, InputError, ShapeError = words.DeviceError, words.InputError, words.ShapeError
 PATH = KeyPath((Attribute("layers"), 0))
 
 
@@ -54,7 +54,7 @@ def test_the_place_stands_in_front_and_grows_from_further_out():
 
 def test_they_are_errors_of_the_kinds_that_python_knows_also_in_another_process():
     for kind, pythons in ((ShapeError, ValueError), (DeviceError, TypeError), (InputError, TypeError)):
-        assert issubclass(kind, pythons) and issubclass(kind, messages.LayerError)
+        assert issubclass(kind, pythons) and issubclass(kind, words.LayerError)
     error = pickle.loads(pickle.dumps(ShapeError(PATH, "too wide")))
     assert type(error) is ShapeError and str(error) == "layers[0]: too wide"
 

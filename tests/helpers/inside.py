@@ -8,7 +8,7 @@ import importlib
 from typing import Any
 
 NAMES = {
-    "activations": "identity",
+    "layers.activations": "identity",
     "arrays": "add_at by_element device_of library_of refuse_tensor tensor_in_words",
     "autodiff.derivatives.elementwise": "fit",
     "autodiff.derivatives.rarer.linear_algebra": "eigenvectors euclidean logabsdet product_of_rows "
@@ -20,7 +20,7 @@ NAMES = {
     "autodiff.rules": "COMPOSED PLAIN RULES composed load_rarer rule rule_for_each unless",
     "autodiff.tracked": "name_of plain",
     "autodiff.backward": "pull_back",
-    "files": "FileFormatError",
+    "saving.files": "FileFormatError",
     "data.loader": "AHEAD MovedLoader done_ahead",
     "devices.base": "SETTINGS DeviceID Functional",
     "devices.selection": "BACKENDS Backend choose preference_file stored_backend",
@@ -36,9 +36,9 @@ NAMES = {
     "layers.layer": "misplaced",
     "layers.normalization": "Moments standardized",
     "layers.recurrent": "piece sequence",
-    "messages": "ClosedError DeviceError InputError LayerError ShapeError in_notebook in_words ipython notice "
-    "put_aside warn",
-    "receipts": "clocked duration",
+    "messages": "in_notebook ipython notice put_aside warn",
+    "words": "ClosedError DeviceError InputError LayerError ShapeError in_words",
+    "devices.receipts": "clocked duration",
     "reports": "Row as_html as_text",
     "simgpu.clocks": "HostClock Lanes",
     "simgpu.device": "CountedGenerator SimulatedGenerator",
@@ -55,12 +55,12 @@ NAMES = {
     "tree.flat": "Attribute",
     "tree.ties": "address is_array is_trainable_array lies_alike overlaps parameter_key same_view",
     "tree.walks": "nodes",
-    "updating": "Leaf",
+    "optim.update": "Leaf",
     "writing": "whole_file write_whole",
 }  # fmt: skip
 # Modules, and names that two modules have.
 OTHERS = {
-    "activations": "activations",
+    "activations": "layers.activations",
     "architectures": "simgpu.jit.figures:_ARCHITECTURES",
     "arrays": "arrays",
     "bar": "training.loop",
@@ -68,13 +68,14 @@ OTHERS = {
     "derivatives": "autodiff.derivatives.rarer",
     "device": "devices.cupy.device",
     "explanation_described": "reports:describe",
-    "files": "files",
+    "files": "saving.files",
     "lanes": "simgpu.jit.lanes",
     "launch": "simgpu.jit.launch",
-    "optimizers": "optimizers",
+    "optimizers": "optim.rules",
     "flat": "tree.flat",
     "gradients": "autodiff.gradients",
     "messages": "messages",
+    "words": "words",
     "metal_device": "devices.metal.device",
     "real_listeners": "devices.base:listeners",
     "races": "simgpu.jit.races",

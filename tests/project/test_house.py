@@ -26,7 +26,7 @@ SIMGPU = house.modules("simgpu")
 COURSE = house.modules("fluxlite_course")
 ARROWS = house.graph(SOURCES | SIMGPU | COURSE)
 # Where fluxlite meets the simulated GPU, and what it does without.
-MEETING = {"cuda.jit", "devices.simulated", "receipts"}
+MEETING = {"cuda.jit", "devices.simulated", "devices.receipts"}
 FOR_LESSONS = {"IPython", "anywidget", "ipywidgets", "matplotlib", "fluxlite_course"}
 # What simgpu imports besides NumPy, and only where it's asked for: CuPy compiles kernels, pytest loads its plugin.
 ASKED_FOR = {
@@ -50,9 +50,9 @@ def test_who_imports_whom():
     ("module", "source", "wrong"),
     [
         ("fluxlite.tree.ties", "from ..arrays import device_of", {"arrays"}),
-        ("fluxlite.tree.contract", "def f():\n    from .. import activations", {"activations"}),
+        ("fluxlite.tree.contract", "def f():\n    from .. import arrays", {"arrays"}),
         ("fluxlite.tree.walks", "import fluxlite.autodiff.gradients as a", {"autodiff"}),
-        ("fluxlite.losses", "import fluxlite as fl", {"fluxlite"}),
+        ("fluxlite.layers.losses", "import fluxlite as fl", {"fluxlite"}),
         ("fluxlite.tree.walks", "from .ties import is_array\nimport numpy", set()),
         ("fluxlite_course.kit.guesses", "from ..lesson01 import checks", {"lessons"}),
     ],
@@ -95,7 +95,7 @@ def test_in_a_house_all_rooms_are_drawn(package):
 # What the course may use of the other two: names from these modules.
 FOR_ALL = {
     "fluxlite", "fluxlite.cuda", "fluxlite.cuda.jit", "fluxlite.devices", "fluxlite.distributed", "fluxlite.messages",
-    "fluxlite.receipts", "fluxlite.simulated", "fluxlite.training", "fluxlite.writing",
+    "fluxlite.devices.receipts", "fluxlite.simulated", "fluxlite.training", "fluxlite.words", "fluxlite.writing",
     "simgpu", "simgpu.events", "simgpu.jit", "simgpu.jit.tracing", "simgpu.lines", "simgpu.profile", "simgpu.words",
 }  # fmt: skip
 # Files of the course that need a name from the inside, and why.
@@ -142,7 +142,7 @@ def test_a_circle_is_found(sources, found):
 
 # The tests that name modules inside of fluxlite. All others use public names, or helpers/inside.py.
 KNOWING_THE_INSIDE = {
-    "fluxlite/autodiff/test_own_rules.py", "fluxlite/checkpoint/test_checkpoint_files.py",
+    "fluxlite/autodiff/test_own_rules.py", "fluxlite/saving/test_checkpoint_files.py",
     "fluxlite/data/test_processes.py", "fluxlite/test_writing.py", "fluxlite/training/test_training_resume.py",
     "fluxlite/tree/test_ties.py", "project/test_house.py", "project/test_recording.py",
     "project/test_security.py", "helpers/inside.py",
@@ -190,16 +190,16 @@ print(*sys.modules)
 def test_import_fluxlite_loads_no_more_than_it_needs():
     """No GPU library, nothing for plots or notebooks, and nothing of ours before its first use."""
     outside = {"simgpu", "cupy", "matplotlib", "IPython", "mlx", "torch", "jax", "importlib.metadata", "ipywidgets"}
-    ours = {"simulated", "optimizers", "losses", "autodiff.derivatives", "receipts", "reports",
-            "pictures", "data", "training", "checkpoint", "devices.simulated", "cuda", "fused",
-            "devices.metal", "devices.pretending"}  # fmt: skip
+    ours = {"simulated", "optim", "layers.losses", "autodiff.derivatives", "devices.receipts", "reports", "data",
+            "training", "saving", "devices.simulated", "cuda", "devices.fused", "devices.metal",
+            "devices.pretending"}  # fmt: skip
     slow = {"pathlib", "json", "html", "tomllib", "numpy.random"}  # some Pythons load them by themselves
     result = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
     at_once, later = map(str.split, result.stdout.splitlines())
     forbidden = outside | {f"fluxlite.{name}" for name in ours} | slow
     assert forbidden & set(at_once) == set(), "import it inside the function that needs it"
     assert result.stderr == "", "importing says nothing"
-    assert {"cupy", "fluxlite.fused"} & set(later) == set(), "a gradient on the CPU needs neither: import it later"
+    assert {"cupy", "fluxlite.devices.fused"} & set(later) == set(), "a gradient on the CPU needs neither"
 
 
 # -- length -----------------------------------------------------------------------------------------------

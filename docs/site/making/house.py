@@ -16,8 +16,8 @@ def with_sources(text: str) -> str:
 
     >>> with_sources("see `autodiff/rules.py`")
     'see <a href="source/fluxlite/autodiff/rules.html"><code>autodiff/rules.py</code></a>'
-    >>> with_sources("see `seeds.py:seed`").split("#")[0]
-    'see <a href="source/fluxlite/seeds.html'
+    >>> with_sources("see `devices/seeds.py:seed`").split("#")[0]
+    'see <a href="source/fluxlite/devices/seeds.html'
     """
     files = {path.relative_to(ROOT).as_posix(): name for name, path in modules().items()}
     before = "fluxlite"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import device_of
-from ...fused import NUMBERS, Trace, Traced
+from ..fused import NUMBERS, Trace, Traced
 
 
 def launch(function: Callable, args: tuple) -> Any:

@@ -31,7 +31,7 @@ def test_the_tests_for_a_card_run_in_a_rehearsal():
     """In a process of its own, since a rehearsal begins before CuPy is imported. These folders ask for most kernels."""
     if not rehearsal.can_start():
         pytest.skip("a rehearsal takes CuPy, and no NVIDIA driver")
-    names = [f"fluxlite/{name}" for name in ("devices", "data", "checkpoint", "test_seeds.py")]
+    names = [f"fluxlite/{name}" for name in ("devices", "data", "saving")]
     folders = [ROOT / "tests" / name for name in (*names, "simgpu/simulated/test_launch_table.py")]
     command = [sys.executable, "-m", "pytest", "-q", "-m", "cuda", "-p", "no:nbval", "-p", "no:cacheprovider", *folders]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)

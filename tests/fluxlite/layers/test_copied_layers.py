@@ -16,7 +16,7 @@ import fluxlite as fl
 
 # Where our layers are, wherever they are, and the losses.
 _LAYERS = [one for name in fl.__all__ if inspect.isclass(one := getattr(fl, name)) and issubclass(one, fl.Layer)]
-FILES = sorted({one.__module__.removeprefix("fluxlite.") for one in _LAYERS if one is not fl.Layer}) + ["losses"]
+FILES = sorted({one.__module__.removeprefix("fluxlite.") for one in _LAYERS if one is not fl.Layer}) + ["layers.losses"]
 
 
 @cache

@@ -86,9 +86,9 @@ def test_batches_of_a_loader_are_copied_once_each(simulated):
 
 def test_data_that_was_not_moved_is_named_with_the_path(simulated):
     model, opt_state, _ = make(simulated)
-    with pytest.raises(fl.messages.DeviceError, match=r"layers\[0\]\.weight is on Simulated:0, the input is on CPU"):
+    with pytest.raises(fl.words.DeviceError, match=r"layers\[0\]\.weight is on Simulated:0, the input is on CPU"):
         train(loss, model, make()[2], opt_state)
     model = simulated({"inner": [{"w": np.ones(3, np.float32)}]})  # no layer of fluxlite is there to say it
-    with pytest.raises(fl.messages.DeviceError, match=r"\['inner'\]\[0\]\['w'\] is on Simulated:0, the input") as error:
+    with pytest.raises(fl.words.DeviceError, match=r"\['inner'\]\[0\]\['w'\] is on Simulated:0, the input") as error:
         train(lambda m, x, y: np.sum(x @ m["inner"][0]["w"]), model, make()[2], fl.setup(fl.Adam(), model))
     assert error.value.__notes__[0] == "in batch 1 of epoch 1 of train" and isinstance(error.value.__cause__, TypeError)

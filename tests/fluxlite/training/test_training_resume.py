@@ -141,15 +141,15 @@ def test_on_another_device_it_goes_on_too(path):
 
 
 def test_it_is_written_after_each_epoch_and_when_stopped_and_not_with_a_loss_that_is_no_number(path, monkeypatch):
-    import fluxlite.checkpoint
+    import fluxlite.saving.checkpoint
 
-    written, save = [], fluxlite.checkpoint.save
+    written, save = [], fluxlite.saving.checkpoint.save
 
     def noting(file, **values):
         written.append((values["run"]["epoch"], values["run"]["step"]))
         save(file, **values)
 
-    monkeypatch.setattr(fluxlite.checkpoint, "save", noting)
+    monkeypatch.setattr(fluxlite.saving.checkpoint, "save", noting)
     for step, expected in ((0, [(1, 0), (2, 0), (3, 0)]), (7, [(1, 0), (1, 2)]), (10, [(1, 0), (2, 0)])):
         written.clear()
         run(path, "stop", step)

@@ -11,10 +11,10 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from .devices.base import CPU
-from .tree.flat import Attribute, KeyPath
-from .tree.ties import is_array, parameter_key, same_view
-from .writing import whole_file
+from ..devices.base import CPU
+from ..tree.flat import Attribute, KeyPath
+from ..tree.ties import is_array, parameter_key, same_view
+from ..writing import whole_file
 
 FORMAT = 1
 # The metadata has one entry of ours: the checksum of the whole file, a space, and a description in JSON.

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from .arrays import launchers, on_card_of
-from .messages import check_callable, in_words
-from .tree.ties import is_tracked
+from ..arrays import launchers, on_card_of
+from ..tree.ties import is_tracked
+from ..words import check_callable, in_words
 
 NUMBERS = (bool, int, float, complex)
 # What works on each element by itself, and isn't a ufunc of NumPy's; CuPy's functions of these names are.

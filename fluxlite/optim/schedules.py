@@ -7,7 +7,7 @@ and write your own: ``lambda step: 0.1 / (1 + step)``. ParameterSchedulers.jl ha
 import math
 from collections.abc import Callable
 
-from .messages import check_callable, check_number, check_whole, explained
+from ..words import check_callable, check_number, check_whole, explained
 
 Schedule = Callable[[int], float]
 

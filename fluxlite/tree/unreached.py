@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .messages import said, warn
-from .tree.contract import REGISTERED, attributes, children
-from .tree.flat import Attribute, KeyPath, flatten, steps
-from .tree.ties import is_array, is_tracked
+from ..messages import said, warn
+from .contract import REGISTERED, attributes, children
+from .flat import Attribute, KeyPath, flatten, steps
+from .ties import is_array, is_tracked
 
 WITHOUT_ARRAYS = (str, bytes, int, float, complex, type(None), range, slice, type, types.ModuleType,
                   types.BuiltinFunctionType, io.IOBase, np.generic, np.ufunc, np.dtype)  # fmt: skip

@@ -107,7 +107,7 @@ def test_threads_that_save_at_once_each_save_whole(path):
 SAVER = """
 import itertools, os, sys
 import numpy as np
-from fluxlite.checkpoint import save
+from fluxlite.saving.checkpoint import save
 {define}
 for number in itertools.count(int(sys.argv[2])):
     os.write(1, b"b%d\\n" % number)  # begun

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import astype, device_of, floats, is_half, narrow, on_card_of, refuse_tensor, wide
+from ..autodiff.tracked import TrackedArray, plain
+from ..messages import notice
+from ..tree.flat import KeyPath
+from ..tree.ties import is_array
+from ..words import DeviceError, Function, explained, in_words, mover
 from .activations import logsigmoid, logsoftmax, relu
-from .arrays import astype, device_of, floats, is_half, narrow, on_card_of, refuse_tensor, wide
-from .autodiff.tracked import TrackedArray, plain
-from .messages import DeviceError, Function, explained, in_words, mover, notice
-from .tree.flat import KeyPath
-from .tree.ties import is_array
 
 Eps = float | None
 

@@ -13,18 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import device_of, is_half, on_card_of, refuse_tensor, wide
+from ..data.loader import DataLoader, MovedLoader
+from ..devices.base import CPU, Device, gpu_generators
+from ..messages import notice
+from ..optim.update import Leaf
+from ..tree.contract import children, is_leaf
+from ..tree.flat import Attribute, KeyPath, flatten, steps
+from ..tree.ties import is_array, is_tracked, lies_alike, parameter_key, same_view
+from ..tree.unreached import arrays_inside, say_what_is_not_saved, why_shut
+from ..tree.walks import nodes, type_of_parts
+from ..words import check_bool, explained, in_words
 from . import files
-from .arrays import device_of, is_half, on_card_of, refuse_tensor, wide
-from .data.loader import DataLoader, MovedLoader
-from .devices.base import CPU, Device, gpu_generators
 from .files import PLAIN, FileFormatError
-from .messages import check_bool, explained, in_words, notice
-from .tree.contract import children, is_leaf
-from .tree.flat import Attribute, KeyPath, flatten, steps
-from .tree.ties import is_array, is_tracked, lies_alike, parameter_key, same_view
-from .tree.walks import nodes, type_of_parts
-from .unreached import arrays_inside, say_what_is_not_saved, why_shut
-from .updating import Leaf
 
 __all__ = ["FileFormatError", "load", "loadmodel", "save", "state"]
 

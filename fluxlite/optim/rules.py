@@ -1,6 +1,6 @@
 """The optimizers' formulas: by how much a parameter changes. The rules are those of Optimisers.jl, under its names.
 
-``updating.py`` says how a step is taken.
+``update.py`` says how a step is taken.
 """
 
 import copy
@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .arrays import astype, device_of, is_half, launchers, move, on_card_of, wide
-from .coming_from import KEYWORDS, sentence
-from .messages import check_bool, check_number, check_whole, explained, in_words
-from .tree.walks import fmap, leaves, nodes
-from .updating import Leaf, OptimiserRule, change_by, in_full, settings, takes_float16
+from ..arrays import astype, device_of, is_half, launchers, move, on_card_of, wide
+from ..coming_from import KEYWORDS, sentence
+from ..tree.walks import fmap, leaves, nodes
+from ..words import check_bool, check_number, check_whole, explained, in_words
+from .update import Leaf, OptimiserRule, change_by, in_full, settings, takes_float16
 
 # A number has one name in all rules. It's at least 0, and below this.
 _BELOW = {

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of, floats, is_half, narrow, on_card_of, refuse_tensor, wide
-from .autodiff.tracked import plain
-from .messages import explained
+from ..arrays import device_of, floats, is_half, narrow, on_card_of, refuse_tensor, wide
+from ..autodiff.tracked import plain
+from ..words import explained
 
 
 @explained()

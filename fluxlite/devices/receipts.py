@@ -15,9 +15,9 @@ from simgpu.profile import recording
 from simgpu.profile.seconds import Seconds as Seconds
 from simgpu.profile.seconds import duration as duration
 
-from .devices.base import CPU, SETTINGS, listeners
-from .devices.selection import devices, gpu_device
-from .messages import check_bool, check_callable, explained
+from ..words import check_bool, check_callable, explained
+from .base import CPU, SETTINGS, listeners
+from .selection import devices, gpu_device
 
 if TYPE_CHECKING:
     from simgpu.profile.estimates import Estimate
@@ -88,7 +88,7 @@ def estimate(
     check_callable("estimate(fn, …): fn", fn)
     check_bool("shapes_only=…", shapes_only)
     check_bool("first_use=…", first_use)
-    from .devices.simulated import EstimatedDevice, estimated, preset
+    from .simulated import EstimatedDevice, estimated, preset
 
     device = EstimatedDevice(preset(like), shapes_only, first_use)
     return estimated(device, SETTINGS.estimated, Receipt, fn, args)
@@ -105,7 +105,7 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     """
     check_callable("outputsize(model)", model)
     check_bool("outputsize(padbatch=…)", padbatch)
-    from .devices.simulated import EstimatedDevice, preset, untouched
+    from .simulated import EstimatedDevice, preset, untouched
 
     device = EstimatedDevice(preset("H200")._replace(memory=2**62), shapes_only=True)
     before, batch = SETTINGS.estimated.set(device), (1,) if padbatch else ()

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import by_element, device_of, floats, in_float32, on_card_of_argument, on_device_of, primitive
-from .arrays import identity as identity
-from .autodiff.rules import accurate, accurate_rule, rule, unless
-from .autodiff.tracked import plain
+from ..arrays import by_element, device_of, floats, in_float32, on_card_of_argument, on_device_of, primitive
+from ..arrays import identity as identity
+from ..autodiff.rules import accurate, accurate_rule, rule, unless
+from ..autodiff.tracked import plain
 
 
 def activation(name: str, what: str, function: Callable, pullback: Callable | None = None) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 
-from .messages import check_whole
+from ..words import check_whole
 
 WEIGHTS = 1
 ORDERS = 2

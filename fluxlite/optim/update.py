@@ -1,6 +1,6 @@
 """`setup` makes what an optimizer remembers, a tree beside the model; then `update` takes a step for each parameter.
 
-An `OptimiserRule` says by how much a parameter changes; the library's are in ``optimizers.py``.
+An `OptimiserRule` says by how much a parameter changes; the library's are in ``rules.py``.
 """
 
 import dataclasses
@@ -11,16 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of, floats, is_half, on_card_of, wide
-from .autodiff.freezing import is_stretched
-from .autodiff.gradients import Gradient, Record
-from .autodiff.tracked import TrackedArray
-from .messages import Function, Readable, explained, in_words, warn
-from .tree.contract import KINDS, functor, is_leaf, kind_of
-from .tree.flat import Attribute, KeyPath, flatten
-from .tree.ties import card_getters, copy_of, is_array, is_trainable_array, parameter_key, same_view
-from .tree.walks import fmap, leaves, nodes, trainables, type_of_parts
-from .unreached import say_what_is_not_trained
+from ..arrays import device_of, floats, is_half, on_card_of, wide
+from ..autodiff.freezing import is_stretched
+from ..autodiff.gradients import Gradient, Record
+from ..autodiff.tracked import TrackedArray
+from ..helping import Readable
+from ..messages import warn
+from ..tree.contract import KINDS, functor, is_leaf, kind_of
+from ..tree.flat import Attribute, KeyPath, flatten
+from ..tree.ties import card_getters, copy_of, is_array, is_trainable_array, parameter_key, same_view
+from ..tree.unreached import say_what_is_not_trained
+from ..tree.walks import fmap, leaves, nodes, trainables, type_of_parts
+from ..words import Function, explained, in_words
 
 
 def takes_float16(apply: Function) -> Function:
