@@ -24,7 +24,7 @@ from .autodiff.tracked import TrackedArray
 from .layers.basic import Chain, Dense
 from .devices.base import Device
 from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supported_devices
-from .messages import notice, notices, reset_notices
+from .messages import notices, reset_notices
 from .devices.seeds import seed
 
 # What is loaded when it's first used: `__getattr__` below looks here. Type checkers and editors do so, too.
@@ -145,17 +145,19 @@ else:
         if name == "GPU_BACKEND":  # the preferred one, or if there's none, the one that was chosen
             selection = importlib.import_module(".devices.selection", __name__)
             return selection.wish()[0] or selection.choose().backend
-        words = importlib.import_module(".coming_from", __name__)
-        if name in words.NAMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {words.sentence(words.NAMES[name])}")
         if name in _modules():
             module = importlib.import_module(f".{_modules()[name]}", __name__)
             globals()[name] = getattr(module, name, module)
             return globals()[name]
         if name in _MOVED:
-            notice(("moved", name), f"fluxlite.{name} is fluxlite.{_MOVED[name]} now. Its old name works until 0.5.")
+            messages = importlib.import_module(".messages", __name__)
+            messages.notice(
+                ("moved", name), f"fluxlite.{name} is fluxlite.{_MOVED[name]} now. Its old name works until 0.5."
+            )
             return importlib.import_module(f".{_MOVED[name]}", __name__)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        words = importlib.import_module(".coming_from", __name__)
+        hint = f". {words.sentence(words.NAMES[name])}" if name in words.NAMES else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
     def __dir__() -> list[str]:
         return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

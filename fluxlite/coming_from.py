@@ -17,7 +17,7 @@ NAMES = {
     "Flatten": "fl.flatten, a function", "leaky_relu LeakyReLU": "fl.leakyrelu, a function", "update!": "fl.update",
     "state_dict": "fl.state(model)", "load_state_dict": "fl.loadmodel(model, state)", "train!": "fl.train",
     "KLDivLoss": "fl.kldivergence(prediction, target)", "SmoothL1Loss HuberLoss": "fl.huber_loss(prediction, target)",
-    "nn": "Layers are in fl itself: fl.Dense, fl.Chain", "optim": "The rules are in fl itself: fl.Adam, fl.Descent",
+    "nn": "Layers are in fl itself: fl.Dense, fl.Chain",
     "Module": "any class of yours with @fl.functor above it",
     "Parameter": "an array; every floating-point array in a model trains",
     "parameters": "fl.trainables(model); fl.params(model) is Flux's older style",

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ..coming_from import NAMES, sentence
-
 
 def __getattr__(name: str) -> Any:
     """What PyTorch writes as ``optim.Adam`` is ``fl.Adam`` here."""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {sentence(NAMES['optim'])}")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}. The rules are in fl itself: fl.Adam, fl.Descent"
+    )

@@ -92,10 +92,15 @@ def test_what_they_typed_first_says_what_it_is_called_here(typed, simulated):
 
 
 def test_rooms_are_found_before_they_are_used():
-    rooms = ["layers", "data", "saving", "training", "reports"]
+    rooms = ["layers", "optim", "data", "saving", "training", "reports"]
     program = f"import fluxlite as fl\nfor room in {rooms}:\n    print(getattr(fl, room).__name__, room in dir(fl))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [f"fluxlite.{room} False" for room in rooms]
+
+
+def test_rules_are_in_fl_itself():
+    with pytest.raises(AttributeError, match="no attribute 'Adam'. The rules are in fl itself: fl.Adam"):
+        fl.optim.Adam(1e-3)
 
 
 def test_modules_are_found_under_their_names_of_0_3():
