@@ -15,6 +15,12 @@ from .words import Function, check_callable, note
 
 # The array types that can be made read-only (``x.flags.writeable = False``) while a gradient still needs their values.
 read_only_types: set[type] = {np.ndarray}
+# Those that compute as NumPy's do, on the same memory: what's quicker on a CPU is quicker for them.
+plain_types: set[type] = {np.ndarray}
+# By the type of a parameter: ``take_step(leaf, x, g)``, for arrays that take an optimizer's step in a way of their own.
+own_steps: dict[type, Callable[[Any, Any, Any], None]] = {}
+# The same for ``drawn_like(like, shape, rng)``.
+own_draws: dict[type, Callable[[Any, tuple[int, ...], Any], Any]] = {}
 
 
 @functools.singledispatch
@@ -219,7 +225,7 @@ def is_basic_index(index: Any) -> bool:
 @functools.singledispatch
 def add_at_positions(total: Any, index: Any, values: Any) -> None:
     """`add_at` with arrays of whole numbers as index: a method for each array type."""
-    is_rows = type(index) is np.ndarray and index.dtype.kind in "iu" and total.flags.c_contiguous
+    is_rows = type(index) in plain_types and index.dtype.kind in "iu" and total.flags.c_contiguous
     if is_rows and values.shape == index.shape + total.shape[1:]:
         # Whole rows: NumPy is many times quicker with one index for each number.
         size = total[:1].size
@@ -235,6 +241,15 @@ def on_device_of(like: Any, x: Any) -> Any:
     if is_array(like):
         return device_of(like).receive(x)
     return x
+
+
+def drawn_like(like: Any, shape: tuple[int, ...], rng: Any = None) -> Any:
+    """Float32 numbers from 0 to 1, where `like` is: drawn by its device, or by `rng`, on the CPU."""
+    if type(like) in own_draws:
+        return own_draws[type(like)](like, shape, rng)
+    if rng is None:
+        rng = device_of(like).rng
+    return on_device_of(like, rng.random(shape, dtype=np.float32))
 
 
 # -- tensors of PyTorch, JAX and others: they would often pass through NumPy, and nothing would be trained -------------

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, on_card_of, read_only_types, refuse_tensor
+from ..arrays import astype, on_card_of, plain_types, read_only_types, refuse_tensor
 from ..helping import Readable
 from ..tree.contract import functor, is_leaf, kind_of, this_thread
 from ..tree.flat import ALSO_NUMBERS, KeyPath, flatten
@@ -118,7 +118,7 @@ class Marked:
         self.flat: Any = None
         self.tracked: list = []  # a leaf of `flat` each, tracked if it has a gradient
         self.snapshots: list[Snapshot] = []
-        if type(argument) is np.ndarray and argument.dtype.kind == "f":  # which needs no walk
+        if type(argument) in plain_types and argument.dtype.kind == "f":  # which needs no walk
             level.freeze(argument)
             self.stand_in = TrackedArray(argument, level)
             return

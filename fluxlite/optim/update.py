@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import device_of, floats, is_half, on_card_of, wide
+from ..arrays import device_of, floats, is_half, on_card_of, own_steps, wide
 from ..autodiff.freezing import is_stretched
 from ..autodiff.gradients import Gradient, Record
 from ..autodiff.tracked import TrackedArray
@@ -333,7 +333,9 @@ def _copy_of_array(leaf: Any) -> Any:
 def take_steps(steps: list[Step]) -> None:
     """Change each parameter, and what's remembered of it, by its gradient."""
     for leaf, x, g in steps:
-        if card_getters:
+        if type(x) in own_steps:
+            own_steps[type(x)](leaf, x, g)
+        elif card_getters:
             with on_card_of(x):
                 leaf.memory = take_step(leaf.rule, leaf.memory, x, g)
         else:
