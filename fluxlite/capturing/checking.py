@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 
 from .places import Place, Places
+from .plan import MISSED
 from .program import CaptureError
-from .signature import Builder
 
 
-def checked_call(step: Any, plan: Any, build: Builder, arrays: list, others: list, args: tuple, kwargs: dict) -> Any:
+def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, kwargs: dict) -> Any:
     """What ``step(*args)`` gives, after a replay of the same call has come to the same bits."""
     places = Places(step.eager, others)
     held = _Held(places, [x for x in arrays if isinstance(x, np.ndarray)])
-    replayed = plan.run(*arrays)
+    replayed = plan.run(args, kwargs)
     after_replay = held.values()
     held.put_back()
     result = step.eager(*args, **kwargs)
-    if replayed is None:  # something was replaced: the next call records
+    if replayed is MISSED:  # something was replaced: the next call records
         return result
     after = held.values()
     name = step.eager.__qualname__
@@ -28,7 +28,7 @@ def checked_call(step: Any, plan: Any, build: Builder, arrays: list, others: lis
                 f"{name}: after a replay, {place} isn't what it is after the step itself. The step depends on something "
                 "that the capture doesn't see, such as a file or the clock: give it as an argument"
             )
-    if not _equal(_parts(build(replayed)), _parts(result)):
+    if not _equal(_parts(replayed), _parts(result)):
         raise CaptureError(
             f"{name}: a replay doesn't give what the step itself gives. The step depends on something that the capture "
             "doesn't see, such as a file or the clock: give it as an argument"

@@ -55,7 +55,9 @@ def _rule(program: Program, leaf: Leaf, rule: Any, path: str) -> Any:
 def _keep(program: Program, memory: dict[str, Any], after: dict[str, Any]) -> None:
     """Put what's remembered from now on where it was."""
     if memory.keys() != after.keys():
-        raise CaptureError(f"{users_line()}: an optimizer that remembers {list(after)} after {list(memory)} can't be captured")
+        raise CaptureError(
+            f"{users_line()}: an optimizer that remembers {list(after)} after {list(memory)} can't be captured"
+        )
     for name, value in after.items():
         before = memory[name]
         if type(before) is dict:

@@ -180,8 +180,9 @@ class Places:
             for name in code.co_names:
                 if name in f.__globals__:
                     self._item(f.__globals__, name)
-        self._attribute(f, "__defaults__")
-        self._attribute(f, "__kwdefaults__")
+        if f.__defaults__ or f.__kwdefaults__:
+            self._attribute(f, "__defaults__")
+            self._attribute(f, "__kwdefaults__")
         self._waiting += [value for value in vars(f).values() if callable(value)]  # such as __wrapped__
 
     def _module(self, module: Any) -> None:

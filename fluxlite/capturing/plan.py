@@ -12,15 +12,16 @@ left before the error goes on.
 import contextlib
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .places import _GONE, Places, same, same_contents
-from .program import Call, Number, Program, arrays_in, root_of
+from .program import Call, Number, Program, root_of
 from .recorded import NUMBERS
+from .signature import checks, written
 
-_MISSED = (AttributeError, LookupError, ValueError)  # what a guard may raise
+_GONE_SINCE = (AttributeError, LookupError, ValueError)  # what a guard may raise
 _FEW = 12  # things in a container that are compared one by one
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "floordiv": "//", "mod": "%"}
 
@@ -199,11 +200,24 @@ def _has_things(x: Iterable) -> bool:
     return False
 
 
-class Plan:
-    """The replay of a program: ``self.run(*arguments)`` gives the results, or None if a guard has failed."""
+class Results(NamedTuple):
+    """What a step gives: the form of it, the arrays in its slots, and which of them are NumPy's numbers."""
 
-    def __init__(self, program: Program, places: Places, outputs: list[np.ndarray], are_numbers: list[bool]) -> None:
-        self.inputs = len(program.inputs)
+    form: Any
+    arrays: list[np.ndarray]
+    are_numbers: list[bool]
+
+
+MISSED = object()  # what a replay gives if it's called otherwise, or a guard fails; nothing has happened then
+
+
+class Plan:
+    """The replay of a program: ``self.run(args, kwargs)`` gives the step's result, or `MISSED`."""
+
+    def __init__(
+        self, program: Program, places: Places, arguments: tuple[tuple, dict[str, Any]], results: Results
+    ) -> None:
+        outputs = results.arrays
         written = {id(root_of(x)) for call in program.calls for x in call.changes}
         changed_inputs = {id(x) for x in program.inputs if id(x) in written}
         kept = {id(root_of(x)) for x in outputs} | changed_inputs
@@ -222,16 +236,22 @@ class Plan:
         for call in constants:
             exec(writer.statement(call), writer.space)  # noqa: S102  (our own statement)
         self._keep_alive = (program.made, places)
-        self._write(writer, program, places, outputs, are_numbers, changed_inputs)
+        self._write(writer, program, places, arguments, results, changed_inputs)
 
     def _write(
-        self, writer: Writer, program: Program, places: Places, outputs: list, are_numbers: list[bool],
+        self,
+        writer: Writer,
+        program: Program,
+        places: Places,
+        arguments: tuple,
+        results: Results,
         changed_inputs: set[int],
-    ) -> None:  # fmt: skip
-        given = [f"x{i}" for i in range(self.inputs)]
-        lines = [f"def replay({', '.join(given)}):", "    try:"]
-        lines += [f"        if {guard}: return None" for guard in guards(places, writer)] or ["        pass"]
-        lines += ["    except missed:", "        return None"]
+    ) -> None:
+        given = [f"x{i}" for i in range(len(program.inputs))]
+        lines = ["def replay(args, kwargs):", "    try:"]
+        lines += [f"        {line}" for line in checks(*arguments, writer)]
+        lines += [f"        if {guard}: return missed" for guard in guards(places, writer)]
+        lines += ["    except gone_since:", "        return missed"]
         for x, name in zip(program.inputs, given):
             if writer.name(x) != name:
                 lines.append(f"    copyto({writer.name(x)}, {name})")
@@ -252,13 +272,13 @@ class Plan:
                 if call is not None:
                     self.lines_of_calls[len(lines)] = call
             lines += ["    except BaseException as error:", "        finish(error, locals())", "        raise"]
-        results = []
-        for x, is_number in zip(outputs, are_numbers):
-            results.append(f"{writer.name(x)}{'[()]' if is_number else '.copy()'}")
-        lines.append(f"    return [{', '.join(results)}]")
+        values = []
+        for x, is_number in zip(results.arrays, results.are_numbers):
+            values.append(f"{writer.name(x)}{'[()]' if is_number else '.copy()'}")
+        lines.append(f"    return {written(results.form, values, writer)}")
         self.source = "\n".join(lines)
         self.space = writer.space
-        self.space |= {"missed": _MISSED, "finish": self._finish}
+        self.space |= {"missed": MISSED, "gone_since": _GONE_SINCE, "finish": self._finish, "ndarray": np.ndarray}
         exec(compile(self.source, "<captured>", "exec"), self.space)  # noqa: S102  (our own statements)
         self.run = self.space["replay"]
 

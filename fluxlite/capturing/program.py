@@ -39,7 +39,9 @@ def users_line() -> Line:
 def refusal(what: str, fix: str = "") -> CaptureError:
     """The error for `what` a step does at the user's line."""
     end = f". {fix}" if fix else ""
-    return CaptureError(f"{users_line()}: {what} can't be captured, since a replay would repeat this call's values{end}")
+    return CaptureError(
+        f"{users_line()}: {what} can't be captured, since a replay would repeat this call's values{end}"
+    )
 
 
 def root_of(x: np.ndarray) -> np.ndarray:

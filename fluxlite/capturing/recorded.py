@@ -116,7 +116,9 @@ def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, An
     return out
 
 
-def change(program: Program, function: Any, args: tuple, target: np.ndarray, kwargs: dict[str, Any] | None = None) -> None:
+def change(
+    program: Program, function: Any, args: tuple, target: np.ndarray, kwargs: dict[str, Any] | None = None
+) -> None:
     """``function(*args)``, which changes `target` in place, noted."""
     program.check_thread()
     kwargs = kwargs or {}
@@ -129,7 +131,15 @@ def change(program: Program, function: Any, args: tuple, target: np.ndarray, kwa
 
 def write(program: Program, target: np.ndarray, value: Any) -> None:
     """``target[...] = value``, noted."""
+    values = _open(value)
+    if type(values) is np.ndarray and _are_one(target, values):  # ``x[...] -= y`` has done it already
+        return
     change(program, np.copyto, (target, value), target, {"casting": "same_kind"})
+
+
+def _are_one(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays are views of the same numbers."""
+    return x.__array_interface__ == y.__array_interface__
 
 
 def compute_number(program: Program, ufunc: Any, operands: tuple) -> Any:
@@ -252,7 +262,9 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
 
     # -- methods that have no function ---------------------------------------------------------------------------------
 
-    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
         return call(self.program, np.ndarray.astype, (self, dtype), {"order": order, "casting": casting, "copy": copy})
 
     def copy(self, order: Any = "C") -> Any:

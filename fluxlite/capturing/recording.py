@@ -9,9 +9,9 @@ import numpy as np
 
 from .agreement import disagreement
 from .places import Places
-from .plan import Plan
+from .plan import Plan, Results
 from .program import CaptureError, Program, root_of
-from .signature import builder, stand_ins
+from .signature import filled, stand_ins, template
 
 
 class Recording:
@@ -30,14 +30,14 @@ class Recording:
         if earlier is not None:
             self.program.watch(earlier)
 
-    def run(self) -> list:
-        """Run the step; gives the results' arrays."""
+    def run(self) -> Any:
+        """Run the step; gives its result."""
         program = self.program
         before = _state_of_pythons_generators()
         try:
             result = self._run_recorded()
             outputs: list = []
-            self.build = builder(result, outputs)
+            self._form = template(result, outputs)
             self._outputs = [x.value for x in outputs]
             self._are_numbers = [x.is_number for x in outputs]
             values = [x[()] if is_number else x.copy() for x, is_number in zip(self._outputs, self._are_numbers)]
@@ -53,7 +53,7 @@ class Recording:
         except CaptureError:
             program.undo()
             raise
-        return values
+        return filled(self._form, values)
 
     def _run_recorded(self) -> Any:
         places = self.places = Places(self._step, self._others)
@@ -104,7 +104,8 @@ class Recording:
         return disagreement(self._earlier, self.program)
 
     def plan(self) -> Plan:
-        return Plan(self.program, self.places, self._outputs, self._are_numbers)
+        results = Results(self._form, self._outputs, self._are_numbers)
+        return Plan(self.program, self.places, (self._args, self._kwargs), results)
 
 
 def _state_of_pythons_generators() -> tuple:

@@ -4,7 +4,9 @@ Arrays and NumPy's numbers are inputs of a replay. All else is the signature: an
 another structure, shape, type or memory order is another call, which is captured by itself.
 """
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -63,39 +65,114 @@ def _copy_in_order(x: np.ndarray) -> np.ndarray:
     return copy
 
 
-Builder = Callable[[list], Any]
+@dataclass(frozen=True)
+class Slot:
+    """Where the array with this number stands in a result."""
+
+    number: int
 
 
-def builder(result: Any, outputs: list[CapturedArray]) -> Builder:
-    """What gives the arrays of a result its form again; the arrays that it takes are added to `outputs`."""
+@dataclass(frozen=True)
+class Rebuilt:
+    """An object that the step makes, such as a gradient: each call makes another, with these leaves."""
+
+    flat: Any
+    leaves: list
+
+    def filled(self, leaves: list) -> Any:
+        return self.flat.results(leaves)[self.flat.root]
+
+
+def template(result: Any, outputs: list[CapturedArray]) -> Any:
+    """The form of a result, with a `Slot` for each array. The arrays are added to `outputs`."""
     if hasattr(type(result), "__primitive__"):
         result = result.data
     if isinstance(result, CapturedArray):
-        place = len(outputs)
         outputs.append(result)
-        return lambda values: values[place]
+        return Slot(len(outputs) - 1)
     if type(result) is CapturedNumber:
         raise CaptureError(f"{users_line()}: a captured step can't return a number that an optimizer computes")
     if type(result) in (tuple, list):
-        kind = type(result)
-        parts = [builder(part, outputs) for part in result]
-        return lambda values: kind([part(values) for part in parts])
+        return type(result)([template(part, outputs) for part in result])
     if type(result) is dict:
-        named = {name: builder(part, outputs) for name, part in result.items()}
-        return lambda values: {name: part(values) for name, part in named.items()}
+        return {name: template(part, outputs) for name, part in result.items()}
     if not is_leaf(result):
-        return _builder_of_an_object(result, outputs)
-    return lambda values: result
+        flat = flatten(result)
+        if any(isinstance(leaf, CapturedArray) for leaf in flat.leaves):
+            return Rebuilt(flat, [template(leaf, outputs) for leaf in flat.leaves])
+    return result  # it was found, and isn't changed
 
 
-def _builder_of_an_object(x: Any, outputs: list[CapturedArray]) -> Builder:
-    """An object that the step makes, such as a gradient, has new arrays each time; one that it found is given as it is."""
-    flat = flatten(x)
-    if not any(isinstance(leaf, CapturedArray) for leaf in flat.leaves):
-        return lambda values: x
-    parts = [builder(leaf, outputs) for leaf in flat.leaves]
+def filled(form: Any, values: list) -> Any:
+    """The result of this form, with `values` in its slots."""
+    if type(form) is Slot:
+        return values[form.number]
+    if type(form) is Rebuilt:
+        return form.filled([filled(leaf, values) for leaf in form.leaves])
+    if type(form) in (tuple, list):
+        return type(form)([filled(part, values) for part in form])
+    if type(form) is dict:
+        return {name: filled(part, values) for name, part in form.items()}
+    return form
 
-    def build(values: list) -> Any:
-        return flat.results([part(values) for part in parts])[flat.root]
 
-    return build
+# -- the same as lines of the replay -----------------------------------------------------------------------------------
+
+
+def checks(args: tuple, kwargs: dict[str, Any], writer: Any) -> list[str]:
+    """Lines that take the arrays x0, x1, … out of ``args`` and ``kwargs``, and find another signature."""
+    lines: list[str] = []
+    count = itertools.count()
+    _check(args, "args", lines, count, writer)
+    if kwargs:
+        _check(kwargs, "kwargs", lines, count, writer)
+    else:
+        lines.append("if kwargs: return missed")
+    return lines
+
+
+def _check(x: Any, now: str, lines: list[str], count: Iterator[int], writer: Any) -> None:
+    kind = type(x)
+    if kind is np.ndarray:
+        name = f"x{next(count)}"
+        lines.append(f"{name} = {now}")
+        tests = [f"type({name}) is not ndarray", f"{name}.shape != {x.shape}"]
+        tests += [f"{name}.strides != {x.strides}", f"{name}.dtype is not {writer.thing(x.dtype)}"]
+        lines.append(f"if {' or '.join(tests)}: return missed")
+    elif isinstance(x, np.generic):
+        name = f"x{next(count)}"
+        lines.append(f"{name} = {now}")
+        lines.append(f"if type({name}) is not {writer.thing(kind)}: return missed")
+    elif kind is tuple or kind is list:
+        name = f"{now.partition('[')[0]}_{len(lines)}"
+        lines.append(f"{name} = {now}")
+        lines.append(f"if type({name}) is not {kind.__name__} or len({name}) != {len(x)}: return missed")
+        for number, part in enumerate(x):
+            _check(part, f"{name}[{number}]", lines, count, writer)
+    elif kind is dict:
+        name = f"{now.partition('[')[0]}_{len(lines)}"
+        lines.append(f"{name} = {now}")
+        lines.append(f"if type({name}) is not dict or [*{name}] != {writer.thing([*x])}: return missed")
+        for key, part in x.items():
+            _check(part, f"{name}[{writer.thing(key)}]", lines, count, writer)
+    elif isinstance(x, _TEXTS_AND_NUMBERS):
+        lines.append(f"if not same({now}, {writer.thing(x)}): return missed")
+    else:
+        lines.append(f"if id({now}) != {id(x)}: return missed")  # held weakly: the plan goes when it goes
+
+
+def written(form: Any, values: list[str], writer: Any) -> str:
+    """A result of this form as Python's expression, with the expressions `values` in its slots."""
+    if type(form) is Slot:
+        return values[form.number]
+    if type(form) is Rebuilt:
+        leaves = ", ".join(written(leaf, values, writer) for leaf in form.leaves)
+        return f"{writer.thing(form.filled)}([{leaves}])"
+    if type(form) is tuple:
+        return f"({''.join(f'{written(part, values, writer)}, ' for part in form)})"
+    if type(form) is list:
+        return f"[{', '.join(written(part, values, writer) for part in form)}]"
+    if type(form) is dict:
+        items = [f"{writer.thing(name)}: {written(part, values, writer)}" for name, part in form.items()]
+        return f"{{{', '.join(items)}}}"
+    return writer.thing(form)

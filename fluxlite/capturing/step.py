@@ -13,10 +13,10 @@ from ..messages import notice
 from ..tree.contract import this_thread
 from ..words import check_callable, check_whole
 from .checking import checked_call
-from .plan import Plan
+from .plan import MISSED, Plan
 from .program import CaptureError, Program
 from .recording import Recording
-from .signature import Builder, signature
+from .signature import signature
 
 _KEPT = 8  # plans of one step: a smaller last batch and a validation batch are calls of another shape
 _MANY = 10  # captures after which it says what keeps changing
@@ -62,7 +62,8 @@ class CapturedStep:
         self.eager = step
         self.check = check
         self._lock = threading.RLock()  # two threads would write into the same buffers
-        self._plans: dict[Any, tuple[Plan, Builder]] = {}
+        self._plans: dict[Any, Plan] = {}  # the latest last
+        self._latest: Plan | None = None
         self._earlier: dict[Any, Program] = {}  # what the latest recorded run did, for each signature
         self._runs: dict[Any, int] = {}
         self._captures = 0
@@ -72,6 +73,7 @@ class CapturedStep:
         """Forget what was recorded, and free its memory. The next call records anew."""
         with self._lock:
             self._plans.clear()
+            self._latest = None
             self._earlier.clear()
             self._runs.clear()
             self._captures = 0
@@ -95,30 +97,44 @@ class CapturedStep:
         if SWITCH.is_off or _this_thread.capturing or this_thread.gradients:
             return self.eager(*args, **kwargs)
         with self._lock:
-            arrays: list = []
-            others: list = []
-            key = signature((args, kwargs), arrays, others)
-            if key not in self._plans:
-                return self._record(key, args, kwargs, others)
-            plan, build = self._plans[key]
-            if self.check:
-                self._calls += 1
-                if self._calls % self.check == 0:
-                    return checked_call(self, plan, build, arrays, others, args, kwargs)
-            try:
-                results = plan.run(*arrays)
-            except BaseException as error:
-                line = plan.line_of(error)
-                if line:
-                    error.add_note(f"in a replay of {self.eager.__qualname__}: {line}")
-                raise
-            if results is not None:
-                return build(results)
+            latest = self._latest
+            if latest is not None and not self.check:
+                result = self._replay(latest, args, kwargs)
+                if result is not MISSED:
+                    return result
+            return self._look_up(args, kwargs)
+
+    def _replay(self, plan: Plan, args: tuple, kwargs: dict[str, Any]) -> Any:
+        try:
+            return plan.run(args, kwargs)
+        except BaseException as error:
+            line = plan.line_of(error)
+            if line:
+                error.add_note(f"in a replay of {self.eager.__qualname__}: {line}")
+            raise
+
+    def _look_up(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """A call that's not like the latest: replay another plan, or record one."""
+        arrays: list = []
+        others: list = []
+        key = signature((args, kwargs), arrays, others)
+        plan = self._plans.get(key)
+        if plan is None:
+            return self._record(key, args, kwargs, others)
+        if self.check:
+            self._calls += 1
+            if self._calls % self.check == 0:
+                return checked_call(self, plan, arrays, others, args, kwargs)
+        result = self._replay(plan, args, kwargs)
+        if result is MISSED:  # something that it found outside has been replaced
             self._forget(key)
             return self._record(key, args, kwargs, others)
+        self._latest = plan
+        return result
 
     def _forget(self, key: Any) -> None:
-        self._plans.pop(key, None)
+        if self._plans.pop(key, None) is self._latest:
+            self._latest = None
         self._earlier.pop(key, None)
         self._runs.pop(key, None)
 
@@ -127,7 +143,7 @@ class CapturedStep:
         recording = Recording(self.eager, args, kwargs, others, self._earlier.get(key))
         _this_thread.capturing = True
         try:
-            results = recording.run()
+            result = recording.run()
         except BaseException:
             self._forget(key)
             raise
@@ -145,13 +161,14 @@ class CapturedStep:
             self._forget(key)
             raise CaptureError(trouble)
         recording.write_back()
-        return recording.build(results)
+        return result
 
     def _keep(self, key: Any, recording: "Recording", others: list) -> None:
         plan = recording.plan()
         if len(self._plans) >= _KEPT:
             self._forget(next(iter(self._plans)))
-        self._plans[key] = (plan, recording.build)
+        self._plans[key] = plan
+        self._latest = plan
         for x in others:
             with contextlib.suppress(TypeError):  # not everything can be held weakly
                 weakref.finalize(x, _forget_of, weakref.ref(self), key)
@@ -159,8 +176,8 @@ class CapturedStep:
         if self._captures == _MANY:
             notice(
                 ("captured often", self.eager),
-                f"{self.eager.__qualname__} was captured {_MANY} times. Each capture takes longer than a call. "
-                f"{recording.what_is_new(self)}",
+                f"{self.eager.__qualname__} was captured {_MANY} times, and each capture takes longer than a call. "
+                "Numbers that change are best given as arrays, such as np.float32(rate)",
             )
 
 
