@@ -5,10 +5,13 @@ then written into the array that was there, which comes back. Every other place 
 at a later call, that call captures anew.
 """
 
+import array
 import collections
 import contextvars
+import dis
 import functools
 import io
+import random
 import sys
 import threading
 import types
@@ -91,6 +94,8 @@ def same(x: Any, y: Any) -> bool:
         return False
     if type(x) is tuple:
         return len(x) == len(y) and all(map(same, x, y))
+    if type(x) in (float, complex):
+        return repr(x) == repr(y)  # 0.0 isn't -0.0, and NaN is NaN
     return x == y
 
 
@@ -113,6 +118,10 @@ class Places:
         self.containers: list[Container] = []
         self.variables: list[tuple[contextvars.ContextVar, Any]] = []
         self.leaves: list[Leaf] = []
+        self.absent: list[tuple[dict, str]] = []  # variables and names that aren't there, such as a builtin's
+        self.sizes: list[tuple[Any, int]] = []  # of classes and modules: how many names they have
+        self.bytes: list[tuple[Any, bytes]] = []  # bytearrays and their kin, and what was in them
+        self.generators: list[tuple[random.Random, Any]] = []  # of Python's, and their states
         self._seen: dict[int, Any] = {}  # by id, and kept alive
         self._met: set[tuple] = set()
         self._waiting = collections.deque(beginnings)
@@ -127,10 +136,12 @@ class Places:
 
     def _look_into(self, x: Any) -> None:
         kind = type(x)
-        if isinstance(x, _SIMPLE) or kind is np.ndarray or id(x) in self._seen:
+        if isinstance(x, _SIMPLE) or (kind is np.ndarray and not x.dtype.hasobject) or id(x) in self._seen:
             return
         self._seen[id(x)] = x
-        if isinstance(x, Leaf):
+        if kind is np.ndarray:  # of objects: Python's own, one by one
+            self._container(x.reshape(-1))
+        elif isinstance(x, Leaf):
             self._leaf(x)
         elif isinstance(x, OptimiserRule) or kind in (CapturedArray, CapturedNumber):
             return
@@ -154,10 +165,18 @@ class Places:
             if isinstance(x, set):
                 self.containers.append(Container(x, None, list(x)))
             self._waiting += x
-        elif isinstance(x, (dict, collections.UserDict)):
+        elif isinstance(x, (dict, types.MappingProxyType)):
+            if isinstance(x, types.MappingProxyType) and any(map(_holds_array, x.values())):
+                raise CaptureError("captured(step): arrays in a MappingProxyType can't be captured; use a dict")
             self._container(x)
         elif isinstance(x, type):
             self._class(x)
+        elif isinstance(x, (bytearray, memoryview, array.array)):
+            self.bytes.append((x, bytes(x)))
+        elif isinstance(x, random.Random):
+            self.generators.append((x, x.getstate()))
+        elif isinstance(x, functools._lru_cache_wrapper):
+            self._waiting.append(x.__wrapped__)
         elif isinstance(x, weakref.ref):
             self._waiting.append(x())
         elif isinstance(x, threading.local):
@@ -174,12 +193,25 @@ class Places:
         if f.__code__.co_filename.startswith(_OURS):
             return
         self._names |= names_in_code(f)
+        self._attribute(f, "__code__")
         for cell in f.__closure__ or ():
             self._attribute(cell, "cell_contents")
-        for code in _codes(f.__code__):
-            for name in code.co_names:
-                if name in f.__globals__:
-                    self._item(f.__globals__, name)
+        for name in _globals_of(f.__code__):
+            if name in ("eval", "exec") and name not in f.__globals__:
+                raise CaptureError(
+                    f"captured(step): {f.__qualname__} calls {name}, and what that reads can't be seen. Call it before, and "
+                    "give its result as an argument"
+                )
+            if name in f.__globals__:
+                self._item(f.__globals__, name)
+            else:
+                self.absent.append((f.__globals__, name))
+        if "globals" in f.__code__.co_names:
+            for name in sorted(names_in_code(f) & f.__globals__.keys()):
+                self._item(f.__globals__, name)
+        for name in _imports_of(f.__code__):
+            if name in sys.modules and not _is_a_librarys(name):
+                self._item(sys.modules, name)
         if f.__defaults__ or f.__kwdefaults__:
             self._attribute(f, "__defaults__")
             self._attribute(f, "__kwdefaults__")
@@ -188,6 +220,8 @@ class Places:
     def _module(self, module: Any) -> None:
         if _is_a_librarys(module.__name__):
             return
+        if module.__name__ != "__main__":  # a notebook's gets new names all the time
+            self.sizes.append((module, len(vars(module))))
         for name in sorted(self._names & vars(module).keys()):
             self._item(vars(module), name)
 
@@ -195,6 +229,7 @@ class Places:
         for base in cls.__mro__:
             if _is_a_librarys(base.__module__):
                 continue
+            self.sizes.append((base, len(vars(base))))
             for name, value in list(vars(base).items()):
                 if isinstance(value, (staticmethod, classmethod)):
                     value = value.__func__
@@ -241,11 +276,12 @@ class Places:
                 self.arrays.append(Place(memory, name, True, value))
 
     def _container(self, box: Any, of: Any = None) -> None:
-        is_dict = not isinstance(box, (list, collections.deque))
+        is_dict = not isinstance(box, (list, collections.deque, np.ndarray))
         keys = list(box) if is_dict else None
         values = list(box.values()) if is_dict else list(box)
         self.containers.append(Container(box, keys, values, of))
-        for step, value in zip(keys if is_dict else range(len(values)), values):
+        steps: Any = range(len(values)) if keys is None else keys
+        for step, value in zip(steps, values):
             if (id(box), step) in self._met:
                 continue
             self._met.add((id(box), step))
@@ -288,6 +324,8 @@ class Places:
         for variable, value in self.variables:
             if not same(variable.get(_GONE), value):
                 lost.append(f"the context variable {variable.name}")
+        lost += [f"a {type(x).__name__}" for x, before in self.bytes if bytes(x) != before]
+        lost += ["the state of a random.Random" for x, state in self.generators if x.getstate() != state]
         return lost
 
     def _put_back(self, place: Place, program: Program) -> list[str]:
@@ -340,7 +378,9 @@ class Places:
 
 def _holds_array(x: Any) -> bool:
     """Whether something stands in for `x` during a capture: an array, a generator, or a tuple with some."""
-    if type(x) is np.ndarray or isinstance(x, np.random.Generator):
+    if type(x) is np.ndarray:
+        return not x.dtype.hasobject
+    if isinstance(x, np.random.Generator):
         return True
     if isinstance(x, tuple):
         return any(map(_holds_array, x))
@@ -350,7 +390,7 @@ def _holds_array(x: Any) -> bool:
 
 
 def _stand_in(x: Any, program: Program) -> Any:
-    if type(x) is np.ndarray:
+    if type(x) is np.ndarray and not x.dtype.hasobject:
         return wrap(program, x)
     if isinstance(x, np.random.Generator):
         return CapturedGenerator(x, program)
@@ -371,7 +411,7 @@ def _is_a_librarys(module: str, ours: bool = True) -> bool:
     if root == "fluxlite":
         return ours
     if root in sys.stdlib_module_names and root != "__main__":
-        return root != "types"  # a SimpleNamespace is the user's
+        return root not in ("types", "collections")  # what's in a SimpleNamespace or a ChainMap is the user's
     file = getattr(sys.modules.get(root), "__file__", None) or ""
     return "site-packages" in file or "dist-packages" in file
 
@@ -384,6 +424,18 @@ def names_in_code(f: Any) -> set[str]:
         found |= set(part.co_names)
         found |= {x for x in part.co_consts if isinstance(x, str) and x.isidentifier()}
     return found
+
+
+def _globals_of(code: Any) -> list[str]:
+    """The names that a function looks up among its module's variables, and then among Python's."""
+    found = [step.argval for part in _codes(code) for step in dis.get_instructions(part)
+             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")]  # fmt: skip
+    return list(dict.fromkeys(found))
+
+
+def _imports_of(code: Any) -> list[str]:
+    """The modules that a function imports."""
+    return [step.argval for part in _codes(code) for step in dis.get_instructions(part) if step.opname == "IMPORT_NAME"]
 
 
 def _codes(code: Any) -> Iterator[Any]:

@@ -161,6 +161,12 @@ class Writer:
 
     def statement(self, call: Call) -> str:
         """The call, as a line of Python."""
+        line = self._line(call)
+        if call.errors:
+            return f"with errstate(**{self.thing(call.errors)}): {line}"
+        return line
+
+    def _line(self, call: Call) -> str:
         names = [self.name(x) for x in call.args]
         if call.form == "read":
             return f"{call.out.name} = {self.name(call.args[0])}{call.args[1]}"
@@ -249,9 +255,10 @@ class Plan:
     ) -> None:
         given = [f"x{i}" for i in range(len(program.inputs))]
         lines = ["def replay(args, kwargs):", "    try:"]
-        lines += [f"        {line}" for line in checks(*arguments, writer)]
+        lines += [f"        {line}" for line in checks(arguments[0], arguments[1], writer)]
         lines += [f"        if {guard}: return missed" for guard in guards(places, writer)]
         lines += ["    except gone_since:", "        return missed"]
+        lines += [f"    if {test}: return missed" for test in self._overlaps(writer, program, given, changed_inputs)]
         for x, name in zip(program.inputs, given):
             if writer.name(x) != name:
                 lines.append(f"    copyto({writer.name(x)}, {name})")
@@ -261,7 +268,7 @@ class Plan:
             lines.append(f"    {writer.statement(call)}")
             self.lines_of_calls[len(lines)] = call
         self._rest: list[tuple[int, str]] = []  # (line, statement) of what's finished in any case
-        rest = [(call, writer.statement(call)) for call in self.calls[first:]]
+        rest: list[tuple[Call | None, str]] = [(call, writer.statement(call)) for call in self.calls[first:]]
         rest += [(None, f"copyto({name}, {writer.name(x)})") for x, name in zip(program.inputs, given)
                  if id(x) in changed_inputs]  # fmt: skip
         if rest:
@@ -279,8 +286,22 @@ class Plan:
         self.source = "\n".join(lines)
         self.space = writer.space
         self.space |= {"missed": MISSED, "gone_since": _GONE_SINCE, "finish": self._finish, "ndarray": np.ndarray}
+        self.space |= {"errstate": np.errstate, "share": np.may_share_memory}
         exec(compile(self.source, "<captured>", "exec"), self.space)  # noqa: S102  (our own statements)
         self.run = self.space["replay"]
+
+    def _overlaps(self, writer: Writer, program: Program, given: list[str], changed: set[int]) -> list[str]:
+        """Tests for two names of one piece of memory, of which one is changed, and the other is a copy in a replay."""
+        outside = {id(root_of(x)): root_of(x) for call in self.calls for x in call.changes}
+        outside = {key: x for key, x in outside.items() if key not in program.made}
+        found = []
+        for x, name in zip(program.inputs, given):
+            if writer.name(x) != name:
+                found += [f"share({name}, {writer.thing(root)})" for root in outside.values()]
+        for x, name in zip(program.inputs, given):
+            if id(x) in changed:
+                found += [f"share({name}, {other})" for other in given if other != name]
+        return found
 
     def _finish(self, error: BaseException, values: dict[str, Any]) -> None:
         """Something outside has been changed, and then came an error: do the rest, so that it's as after the call.
@@ -342,6 +363,12 @@ def guards(places: Places, writer: Writer) -> list[str]:
     for variable, value in places.variables:
         now, there = f"{writer.thing(variable)}.get(gone)", writer.thing(value)
         found.append(f"{now} is not {there} and not same({now}, {there})")
+    for names, name in places.absent:
+        found.append(f"{name!r} in {writer.thing(names)}")
+    for x, count in places.sizes:
+        found.append(f"len({writer.thing(x)}.__dict__) != {count}")
+    for x, before in places.bytes:
+        found.append(f"bytes({writer.thing(x)}) != {writer.thing(before)}")
     for leaf in places.leaves:
         name, rule, memory = writer.thing(leaf), writer.thing(leaf.rule), writer.thing(leaf.memory)
         found.append(f"{name}.frozen is not {leaf.frozen} or {name}.memory is not {memory}")

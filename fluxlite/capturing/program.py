@@ -80,7 +80,7 @@ class Call:
     ======== =========================================================
     """
 
-    __slots__ = ("args", "changes", "form", "function", "item", "kwargs", "line", "out")
+    __slots__ = ("args", "changes", "errors", "form", "function", "item", "kwargs", "line", "out")
 
     def __init__(
         self, form: str, function: Any, args: tuple, kwargs: dict[str, Any] | None = None, out: Any = None,
@@ -94,6 +94,7 @@ class Call:
         self.changes = changes
         self.item = item
         self.line = users_line()
+        self.errors: dict[str, Any] = {}  # what ``with np.errstate(…):`` in the step says of it
 
     def reads(self) -> list[np.ndarray]:
         """The arrays among the arguments."""
@@ -141,6 +142,7 @@ class Program:
         self.inputs: list[np.ndarray] = []  # the step's array arguments, as copies
         self.alive: list[tuple[weakref.ref, Line]] = []  # each array that a call gave the step
         self.thread = threading.get_ident()
+        self._errors: Any = np.geterr()
         self._names = 0
         self._read: dict[tuple, Number] = {}
         self._undo: dict[Any, Callable[[], None]] = {}
@@ -149,6 +151,10 @@ class Program:
     # -- noting --------------------------------------------------------------------------------------------------------
 
     def add(self, call: Call) -> None:
+        now: Any = np.geterr()
+        call.errors = {kind: what for kind, what in now.items() if what != self._errors[kind]}
+        if {"raise", "call"} & set(call.errors.values()):
+            raise refusal("np.errstate(…) that raises or calls")
         self.calls.append(call)
         for x in call.changes:
             root = root_of(x)

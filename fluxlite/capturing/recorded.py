@@ -15,7 +15,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from ..arrays import device_of
 from ..autodiff.tracked import ArrayMethods
 from ..words import in_words
-from .program import Call, Number, Program, refusal, root_of, users_line
+from .program import Call, Number, Program, arrays_in, refusal, root_of, users_line
 
 NUMBERS = (bool, int, float)
 # What's asked about an array without its values. These calls are answered at once, and not noted.
@@ -89,19 +89,15 @@ def _note(
     if not isinstance(result, (np.ndarray, np.generic)):
         raise refusal(f"{getattr(function, '__name__', function)}, which gives {in_words(result)},")
     if type(result) is np.ndarray:
-        roots = [id(root_of(x)) for x in _arrays(values)]
+        roots = [id(root_of(x)) for x in arrays_in(values)]
         if id(root_of(result)) in roots:
             return wrap(program, result)  # a view, which is made once
     buffer = program.new(result)
+    if buffer.dtype.hasobject:
+        raise refusal("a computation with an array of Python's objects")
     made = wrap(program, buffer, isinstance(result, np.generic))
     program.add(Call(form, function, _noted(args), _noted(kwargs), buffer, item=item))
     return made
-
-
-def _arrays(values: tuple) -> list[np.ndarray]:
-    from .program import arrays_in
-
-    return arrays_in(values)
 
 
 def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], out: Any, form: str) -> Any:
@@ -144,8 +140,9 @@ def _are_one(x: np.ndarray, y: np.ndarray) -> bool:
 
 def compute_number(program: Program, ufunc: Any, operands: tuple) -> Any:
     """An operator between Python's numbers: the result stays one, which each replay computes."""
-    value = OPERATORS[ufunc](*_open(operands))
-    return CapturedNumber(program.compute_number(OPERATORS[ufunc], _noted(operands), value), program)
+    function: Any = OPERATORS[ufunc]
+    value = function(*_open(operands))
+    return CapturedNumber(program.compute_number(function, _noted(operands), value), program)
 
 
 def _refusing(name: str, fix: str = "") -> Any:
@@ -342,9 +339,9 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
             return NotImplemented
         if out and type(out[0]) is CapturedNumber:  # ``n += 1`` makes a new number
             out = None
-        if ufunc in OPERATORS and method == "__call__" and not kwargs and out is None:
-            if all(type(x) in (*NUMBERS, CapturedNumber) for x in inputs):
-                return compute_number(self.program, ufunc, inputs)
+        is_operator = ufunc in OPERATORS and method == "__call__" and not kwargs and out is None
+        if is_operator and all(type(x) in (*NUMBERS, CapturedNumber) for x in inputs):
+            return compute_number(self.program, ufunc, inputs)
         if out:
             (target,) = out
             return call_into(self.program, ufunc, inputs, kwargs, target, "ufunc")

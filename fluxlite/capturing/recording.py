@@ -75,10 +75,13 @@ class Recording:
     def _check_arguments(self) -> None:
         """Two names for one piece of memory, of which one is changed, would be two pieces in a replay."""
         roots = {id(root): root for call in self.program.calls for root in map(root_of, call.changes)}
-        changed = [x for x, copy in zip(self._given, self.program.inputs) if id(copy) in roots]
         outside = [root for key, root in roots.items() if key not in self.program.made]
-        for x in self._given:
-            for y in [*outside, *[y for y in changed if y is not x]]:
+        for number, x in enumerate(self._given):
+            others = list(outside)
+            for other, copy in enumerate(self.program.inputs):
+                if other != number and id(copy) in roots:
+                    others.append(self._given[other])
+            for y in others:
                 if isinstance(x, np.ndarray) and np.may_share_memory(x, y):
                     raise CaptureError(
                         f"{self._step.__qualname__}: an argument of shape {x.shape} shares memory with an array that "
@@ -98,8 +101,8 @@ class Recording:
             return "it has run once"
         if self._lost:
             return (
-                f"{self._step.__qualname__} changes {', '.join(dict.fromkeys(self._lost[:4]))}: a replay wouldn't. Make it "
-                "an array that's changed in place, or return it"
+                f"{self._step.__qualname__} changes {', '.join(dict.fromkeys(self._lost[:4]))}: a replay wouldn't. "
+                "Make it an array that's changed in place, or return it"
             )
         return disagreement(self._earlier, self.program)
 
@@ -109,5 +112,6 @@ class Recording:
 
 
 def _state_of_pythons_generators() -> tuple:
-    name, keys, *rest = np.random.get_state()  # noqa: NPY002  (to see whether the step uses it)
-    return random.getstate(), name, keys.tobytes(), rest  # type: ignore[union-attr]
+    legacy: Any = np.random.get_state()  # noqa: NPY002  (to see whether the step uses it)
+    name, keys, *rest = legacy
+    return random.getstate(), name, keys.tobytes(), rest

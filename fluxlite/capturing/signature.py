@@ -23,6 +23,8 @@ def signature(x: Any, arrays: list, others: list) -> Any:
     """What has to be as it was. Arrays go into `arrays`, in order, and objects such as a model into `others`."""
     kind = type(x)
     if kind is np.ndarray:
+        if x.dtype.hasobject:
+            raise CaptureError("captured(step): an argument is an array of Python's objects, and a replay copies numbers")
         arrays.append(x)
         return x.shape, x.dtype, x.strides
     if kind is tuple or kind is list:
@@ -32,6 +34,8 @@ def signature(x: Any, arrays: list, others: list) -> Any:
     if isinstance(x, np.generic):
         arrays.append(x)
         return kind
+    if kind is float or kind is complex:
+        return kind, repr(x)  # 0.0 isn't -0.0, and NaN is NaN
     if isinstance(x, _TEXTS_AND_NUMBERS):
         return kind, x
     others.append(x)

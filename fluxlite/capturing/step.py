@@ -197,8 +197,8 @@ def captured(step: Any = None, check: int = 0) -> Any:
 
     Models, an optimizer's state and other arrays that the step finds outside are used where they are, and changed in
     place. If one is replaced, the step is recorded anew. Reading a value (``float(x)``, ``if x:``, printing) raises
-    `CaptureError`, and so does all that a replay would repeat wrongly. With ``check=100``, each hundredth call also runs
-    as written, on the same numbers, and raises `CaptureError` if anything differs.
+    `CaptureError`, and so does all that a replay would repeat wrongly. With ``check=100``, each hundredth call also
+    runs as written, on the same numbers, and raises `CaptureError` if anything differs.
 
     >>> model = fl.Dense(2, 1)
     >>> state = fl.setup(fl.Descent(0.1), model)
