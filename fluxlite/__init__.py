@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from .autodiff.jacobians import hessian, jacobian
     from .autodiff.older_styles import back, param, params
     from .saving.checkpoint import load, loadmodel, save, state
-    from .capturing import captured
+    from .capturing import CaptureError, captured
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
     from .devices.named import cu, functional, get_device, gpu_backend
@@ -202,7 +202,7 @@ __all__ = [
     "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad", "OptimiserRule",
     "clip_grad_norm", "step_decay",
     "exponential_decay", "cosine", "warm_up", "one_cycle", "train", "throttle", "patience", "early_stopping",
-    "plateau", "captured", "distributed", "save", "load", "state", "loadmodel",
+    "plateau", "captured", "CaptureError", "distributed", "save", "load", "state", "loadmodel",
     # data
     "DataLoader", "CuIterator", "numobs", "getobs", "mapobs", "splitobs", "shuffleobs", "kfolds", "batch", "unbatch",
     "onehot", "onehotbatch", "onecold",

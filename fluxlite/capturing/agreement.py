@@ -47,7 +47,8 @@ def _name(call: Call) -> str:
 
 def _other_call(one: Call, two: Call) -> str:
     return (
-        f"the step does something else than the time before: {one.line} ({_name(one)}), then {two.line} ({_name(two)}). A "
+        f"the step does something else than the time before: {one.line} ({_name(one)}), then {two.line} "
+        f"({_name(two)}). A "
         "replay would always do the same: let the arrays decide, with np.where, or capture each way by itself"
     )
 

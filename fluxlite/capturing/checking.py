@@ -25,7 +25,8 @@ def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, 
     for place, one, two in zip(held.names, after_replay, after):
         if not _equal(one, two):
             raise CaptureError(
-                f"{name}: after a replay, {place} isn't what it is after the step itself. The step depends on something "
+                f"{name}: after a replay, {place} isn't what it is after the step itself. The step depends on "
+                "something "
                 "that the capture doesn't see, such as a file or the clock: give it as an argument"
             )
     if not _equal(_parts(replayed), _parts(result)):

@@ -129,7 +129,8 @@ class Places:
             self._look_into(self._waiting.popleft())
             if len(self._met) > _ENOUGH:
                 raise CaptureError(
-                    f"captured(step): the step reaches more than {_ENOUGH:,} places: give it what it works on as arguments"
+                    f"captured(step): the step reaches more than {_ENOUGH:,} places: give it what it works on as "
+                    "arguments"
                 )
 
     # -- finding -------------------------------------------------------------------------------------------------------
@@ -199,7 +200,8 @@ class Places:
         for name in _globals_of(f.__code__):
             if name in ("eval", "exec") and name not in f.__globals__:
                 raise CaptureError(
-                    f"captured(step): {f.__qualname__} calls {name}, and what that reads can't be seen. Call it before, and "
+                    f"captured(step): {f.__qualname__} calls {name}, and what that reads can't be seen. Call it "
+                    "before, and "
                     "give its result as an argument"
                 )
             if name in f.__globals__:

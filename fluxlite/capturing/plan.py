@@ -2,11 +2,11 @@
 
 1. What nobody reads is left out (`live_calls`), and what's computed from constants alone is computed once.
 2. Buffers that aren't needed at the same time share memory (`Layout`).
-3. Each call becomes a statement. Guards stand at the top: if one fails, the replay gives None, and nothing has happened.
+3. Each call becomes a statement. Guards stand at the top: if one fails, nothing has happened, and the replay says so.
 
-A replay is one thing: after an error or Ctrl-C, parameters and an optimizer's memory are as before the call, or as after
-it. Until the first statement that changes something outside, nothing has happened. From there on, `finish` runs what is
-left before the error goes on.
+A replay is one thing: after an error or Ctrl-C, parameters and an optimizer's memory are as before the call, or as
+after it. Until the first statement that changes something outside, nothing has happened. From there on, `_finish` runs
+what is left before the error goes on.
 """
 
 import contextlib
@@ -35,9 +35,9 @@ def live_calls(program: Program, kept: set[int]) -> list[Call]:
         if call.form in ("read", "compute") and call.out.name not in used:
             continue
         written = {id(root_of(x)) for x in call.writes()}
-        if call.form not in ("keep", "draw") and written:
-            if not any(key in live or key not in program.made for key in written):
-                continue
+        is_read = any(key in live or key not in program.made for key in written)
+        if written and not is_read and call.form != "draw":  # a generator goes on in any case
+            continue
         used |= {number.name for number in call.numbers()}
         if not call.changes and all(root_of(x) is x for x in call.writes()):
             live -= written  # before this call, what was there doesn't matter
@@ -48,7 +48,8 @@ def live_calls(program: Program, kept: set[int]) -> list[Call]:
 
 
 def constant_calls(program: Program, calls: list[Call]) -> list[Call]:
-    """Those of `calls` that compute the same at each replay, from constants alone, into memory that nobody else writes."""
+    """Those of `calls` that compute the same at each replay, from constants alone, into memory that nobody else "
+    "writes."""
     writers: dict[int, int] = {}
     for call in calls:
         for x in call.writes():
@@ -185,7 +186,7 @@ class Writer:
         if call.form == "in place":
             return f"{function}({given})"
         out = self.name(call.out)
-        if call.form == "ufunc" and not more:
+        if call.form == "ufunc" and not more and call.function not in (np.maximum, np.minimum):  # NumPy wants out= there
             return f"{function}({given}, {out})"
         if call.form == "reduce" and not call.kwargs.keys() - {"axis", "keepdims"}:
             axis = self.name(call.kwargs.get("axis", 0))
@@ -200,10 +201,8 @@ class Writer:
 
 def _has_things(x: Iterable) -> bool:
     """Whether a tuple or list has an array or a number of the host's in it, so that it's written out."""
-    for part in x:
-        if type(part) in (np.ndarray, Number) or (type(part) in (tuple, list) and _has_things(part)):
-            return True
-    return False
+    inner = [part for part in x if type(part) in (tuple, list)]
+    return any(type(part) in (np.ndarray, Number) for part in x) or any(map(_has_things, inner))
 
 
 class Results(NamedTuple):
@@ -273,11 +272,11 @@ class Plan:
                  if id(x) in changed_inputs]  # fmt: skip
         if rest:
             lines.append("    try:")
-            for call, statement in rest:
+            for source, statement in rest:
                 lines.append(f"        {statement}")
                 self._rest.append((len(lines), statement))
-                if call is not None:
-                    self.lines_of_calls[len(lines)] = call
+                if source is not None:
+                    self.lines_of_calls[len(lines)] = source
             lines += ["    except BaseException as error:", "        finish(error, locals())", "        raise"]
         values = []
         for x, is_number in zip(results.arrays, results.are_numbers):
@@ -289,6 +288,16 @@ class Plan:
         self.space |= {"errstate": np.errstate, "share": np.may_share_memory}
         exec(compile(self.source, "<captured>", "exec"), self.space)  # noqa: S102  (our own statements)
         self.run = self.space["replay"]
+
+    def described(self) -> str:
+        """The plan in words, and the replay."""
+        shared, unshared = self.bytes / 1000, self.bytes_unshared / 1000
+        lines = [
+            f"{self.noted:,} calls were noted: {len(self.calls):,} are replayed, {self.constants:,} computed for good",
+            f"{shared:,.1f} kB of buffers; each in a place of its own, they'd take {unshared:,.1f} kB",
+            self.source,
+        ]
+        return "\n".join(lines)
 
     def _overlaps(self, writer: Writer, program: Program, given: list[str], changed: set[int]) -> list[str]:
         """Tests for two names of one piece of memory, of which one is changed, and the other is a copy in a replay."""
@@ -337,7 +346,8 @@ def _changes_outside(call: Call, program: Program) -> bool:
 
 
 def _given_as_they_are(program: Program, calls: list[Call], outputs: list, changed: set[int]) -> dict[int, str]:
-    """By id: the inputs that the replay reads as they come. Others are copied: a view was made of them, or they change."""
+    """By id: the inputs that the replay reads as they come. Others are copied: a view was made of them, or they "
+    "change."""
     found = {}
     results = {id(root_of(x)) for x in outputs}
     viewed = {id(root_of(x)) for call in calls for x in (*call.reads(), *call.writes()) if root_of(x) is not x}

@@ -212,7 +212,8 @@ class Program:
             self.undo_later(id(root), _put_values(root, root.copy()))
 
     def undo_later(self, key: Any, undo: Callable[[], None]) -> None:
-        """If the capture fails, call `undo`. Only the first one for each `key` counts: it knows what was there before."""
+        """If the capture fails, call `undo`. Only the first one for each `key` counts: it knows what was there "
+        "before."""
         self._undo.setdefault(key, undo)
 
     def undo(self) -> None:
@@ -240,7 +241,8 @@ class Program:
             root, before = self._seen[key]
             if fingerprint(root) != before:
                 raise CaptureError(
-                    f"{users_line()}: an array of shape {root.shape} has changed in the step, and the capture didn't see "
+                    f"{users_line()}: an array of shape {root.shape} has changed in the step, and the capture "
+                    "didn't see "
                     "how, so a replay wouldn't change it. Change it with NumPy, through the name under which the step "
                     "finds it"
                 )

@@ -24,7 +24,9 @@ def signature(x: Any, arrays: list, others: list) -> Any:
     kind = type(x)
     if kind is np.ndarray:
         if x.dtype.hasobject:
-            raise CaptureError("captured(step): an argument is an array of Python's objects, and a replay copies numbers")
+            raise CaptureError(
+                "captured(step): an argument is an array of Python's objects, and a replay copies numbers"
+            )
         arrays.append(x)
         return x.shape, x.dtype, x.strides
     if kind is tuple or kind is list:

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ..helping import AsWritten
 from ..messages import notice
 from ..tree.contract import this_thread
 from ..words import check_callable, check_whole
@@ -77,6 +78,12 @@ class CapturedStep:
             self._earlier.clear()
             self._runs.clear()
             self._captures = 0
+
+    def explain(self) -> str:
+        """What was recorded: for each signature, the calls, the buffers and their bytes, and the replay itself."""
+        if not self._plans:
+            return AsWritten(f"{self!r} has no replay yet: it records in its first calls")
+        return AsWritten("\n\n".join(plan.described() for plan in self._plans.values()))
 
     def __get__(self, owner: Any, cls: Any = None) -> Any:
         """As a method, the step gets its object as its first argument."""
