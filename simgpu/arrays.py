@@ -91,7 +91,7 @@ class HostReads:
 
     def _on_host(self, name: str) -> np.ndarray:
         """A copy on the host that the program didn't ask for explicitly."""
-        self.device._reads(name)
+        self.device.check_read(name)
         return self.device.download(self, name, explicit=False)
 
     __int__, __float__, __complex__, __str__ = map(_conversion, (int, float, complex, str))
@@ -142,7 +142,18 @@ def check_host(name: str, x: Any, host: Any) -> None:
         raise ValueError(wanted)
 
 
-class SimulatedArray(HostReads, Stored):
+# Public names that CuPy's arrays haven't got: other files here use them, and programs shouldn't come across them.
+NOT_CUPYS = frozenset(("host_values", "buffer", "in_same_memory"))
+
+
+class _WithCupysNames(type):
+    """What `dir` shows of the class: names that CuPy's has."""
+
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if name not in NOT_CUPYS]
+
+
+class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
     """An array on a simulated GPU (CUDA.jl: ``CuArray``). ``device(x)`` makes one, and so do operations on them."""
 
     __slots__ = ()
@@ -167,7 +178,7 @@ class SimulatedArray(HostReads, Stored):
                 made = device.new(np.ndarray(shape, dtype, strides=strides, order=order))
             except ValueError as error:
                 raise ValueError(f"ndarray() with strides {strides}: {error}") from None
-        self._values, self.device, self._buffer, self.base = made._values, made.device, made._buffer, None
+        self.host_values, self.device, self.buffer, self.base = made.host_values, made.device, made.buffer, None
 
     # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
 
@@ -200,14 +211,17 @@ class SimulatedArray(HostReads, Stored):
         """DLPack's number for CUDA, and the card's."""
         return ON_CUDA, self.device.index
 
-    def _view(self, values: np.ndarray) -> SimulatedArray:
+    def __dir__(self) -> list[str]:
+        return dir(type(self))
+
+    def in_same_memory(self, values: np.ndarray) -> SimulatedArray:
         """Other values in the same memory."""
-        return array_in(values, self.device, self._buffer, self if self.base is None else self.base)
+        return array_in(values, self.device, self.buffer, self if self.base is None else self.base)
 
     def _view_or_copy(self, values: np.ndarray, name: str) -> SimulatedArray:
         """What NumPy made: a view if the memory order allows it, otherwise a copy, which takes a kernel."""
-        if root_of(values) is self._buffer.root:
-            return self._view(values)
+        if root_of(values) is self.buffer.root:
+            return self.in_same_memory(values)
         device, card = self.device, current_card(self.device)
         device.launch(name, 2 * values.nbytes)
         made = device.new(values)
@@ -263,33 +277,33 @@ class SimulatedArray(HostReads, Stored):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._values.shape
+        return self.host_values.shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        values = self._values.reshape(parameters.plain("reshape", "shape", shape))
-        if root_of(values) is not self._buffer.root:
+        values = self.host_values.reshape(parameters.plain("reshape", "shape", shape))
+        if root_of(values) is not self.buffer.root:
             raise AttributeError(f"incompatible shape: this would need a copy, which x.reshape({shape}) makes")
-        self._values = values
+        self.host_values = values
 
     dtype, ndim, size, itemsize, nbytes, strides, flags = (
-        property(operator.attrgetter(f"_values.{name}"))
+        property(operator.attrgetter(f"host_values.{name}"))
         for name in ("dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags")
     )
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self.host_values)
 
     # -- views, which launch no kernel ------------------------------------------------------------
 
     __getitem__ = getitem
-    T = property(lambda self: self._view(self._values.T))
-    mT = property(lambda self: self._view(self._values.mT))
+    T = property(lambda self: self.in_same_memory(self.host_values.T))
+    mT = property(lambda self: self.in_same_memory(self.host_values.mT))
     flat = property(lambda self: Flat(self))
 
     @property
     def real(self) -> SimulatedArray:
-        return self._view(self._values.real) if self.dtype.kind == "c" else self
+        return self.in_same_memory(self.host_values.real) if self.dtype.kind == "c" else self
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -297,7 +311,7 @@ class SimulatedArray(HostReads, Stored):
 
     @property
     def imag(self) -> SimulatedArray:
-        return self._view(self._values.imag) if self.dtype.kind == "c" else np.zeros_like(self)  # type: ignore[return-value]
+        return self.in_same_memory(self.host_values.imag) if self.dtype.kind == "c" else np.zeros_like(self)  # type: ignore[return-value]
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -312,7 +326,7 @@ class SimulatedArray(HostReads, Stored):
 
     def view(self, dtype: Any = None) -> SimulatedArray:
         check_dtype(dtype)
-        return self._view(self._values.view() if dtype is None else self._values.view(dtype))
+        return self.in_same_memory(self.host_values.view() if dtype is None else self.host_values.view(dtype))
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
         order = order_of(order)
@@ -320,8 +334,8 @@ class SimulatedArray(HostReads, Stored):
             raise ValueError("strings are not allowed for copy=: write True, False or None")
         if len(shape) == 1:
             shape = (parameters.plain("reshape", "shape", shape[0]),)
-        values = self._values.reshape(*shape, order=order)
-        if copy is False and root_of(values) is not self._buffer.root:
+        values = self.host_values.reshape(*shape, order=order)
+        if copy is False and root_of(values) is not self.buffer.root:
             raise ValueError(f"Unable to avoid creating a copy: x.reshape({shape}, copy=False), as x lies in memory")
         return self._view_or_copy(values.copy(order) if copy else values, "reshape")
 
@@ -339,10 +353,10 @@ class SimulatedArray(HostReads, Stored):
             shape, strides = [self.size], [self.itemsize]
         if dtype is None and (self.ndim < 2 or len(shape) == self.ndim):
             return self
-        return self._view(np.lib.stride_tricks.as_strided(self._values, shape, strides)).view(dtype)
+        return self.in_same_memory(np.lib.stride_tricks.as_strided(self.host_values, shape, strides)).view(dtype)
 
     def ravel(self, order: Any = "C") -> SimulatedArray:
-        return self._view_or_copy(self._values.ravel(order_of(order)), "ravel")  # type: ignore[arg-type]
+        return self._view_or_copy(self.host_values.ravel(order_of(order)), "ravel")  # type: ignore[arg-type]
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.device.in_use, self._on_host("pickle"))
@@ -353,7 +367,7 @@ class SimulatedArray(HostReads, Stored):
     put, take = put, take
 
     def copy(self, order: str = "C") -> SimulatedArray:
-        device, flags = self.device, self._values.flags
+        device, flags = self.device, self.host_values.flags
         order = order_of(order)
         if (card := current_card(device)) is device:
             return device.copy_within(self, order)
@@ -371,7 +385,7 @@ class SimulatedArray(HostReads, Stored):
         check_host("x.set(arr)", self, arr)
         if not self.flags.forc:
             raise RuntimeError("x.set(arr) fills an array that lies in one piece, and this is a part of another")
-        write(self.device, self._values, ..., self.device.upload(arr)._values)
+        write(self.device, self.host_values, ..., self.device.upload(arr).host_values)
 
     def flatten(self, order: str = "C") -> SimulatedArray:
         return self.copy(order).ravel(order)
@@ -385,13 +399,13 @@ class SimulatedArray(HostReads, Stored):
         same = np.dtype(dtype) == self.dtype
         if same and lies_so and not copy:
             return self
-        if self._values.dtype.names is not None or np.dtype(dtype).names is not None:
+        if self.host_values.dtype.names is not None or np.dtype(dtype).names is not None:
             return self._as_records(np.dtype(dtype), order)
         device = self.device.begin()
         if same and (copy or lies_so):
             return device.copy_within(self, order)
         is_cast = device.instead is None and self.dtype.kind in "fc" and np.dtype(dtype).kind in "iu"
-        values = device.compute(cast if is_cast else np.ndarray.astype, self._values, dtype, order)
+        values = device.compute(cast if is_cast else np.ndarray.astype, self.host_values, dtype, order)
         device.launch("astype", self.nbytes + values.nbytes)
         return device.new(values)
 
@@ -410,14 +424,14 @@ class SimulatedArray(HostReads, Stored):
 
     def byteswap(self, inplace: bool = False) -> SimulatedArray:
         """Each number with its bytes reversed: in new memory, or with `inplace` where it is."""
-        if self._values.dtype.names is not None:
+        if self.host_values.dtype.names is not None:
             raise TypeError("byteswap is not supported for structured dtypes")
         device = self.device.begin()
-        values = device.compute(np.ndarray.byteswap, self._values)
+        values = device.compute(np.ndarray.byteswap, self.host_values)
         device.launch("byteswap", 2 * values.nbytes)
         if not inplace:
             return device.new(values)
-        write(device, self._values, ..., values)
+        write(device, self.host_values, ..., values)
         return self
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
@@ -431,11 +445,11 @@ class SimulatedArray(HostReads, Stored):
         """Put this array in order in place. CuPy does that only row by row, and swaps axes for that if it has to."""
         if not self.flags.c_contiguous:
             raise NotImplementedError(f"x.{name}() takes an array that lies row by row; np.{name}(x) makes a new one")
-        records.check_call(name, (self._values,))
+        records.check_call(name, (self.host_values,))
         device = self.device.begin()
-        device.compute(getattr(np.ndarray, name), self._values, *args)
+        device.compute(getattr(np.ndarray, name), self.host_values, *args)
         is_last = args[name == "partition"] in (-1, self.ndim - 1)
-        device.launch_function(name, [self._values], [], (), {}, ONE if is_last else Asked(3))
+        device.launch_function(name, [self.host_values], [], (), {}, ONE if is_last else Asked(3))
 
     # -- NumPy's functions as methods: `METHODS`, below, has the others ---------------------------
 
@@ -475,10 +489,10 @@ def _place(name):
     def method(self, axis=None, out=None, dtype=None, keepdims=False):
         places = reduction(self, name, axis, keepdims=keepdims)
         if dtype is not None:
-            places = self.device.new(places._values.astype(dtype))
+            places = self.device.new(places.host_values.astype(dtype))
         if out is None:
             return places
-        write(self.device, values_on(self.device, out), ..., places._values)
+        write(self.device, values_on(self.device, out), ..., places.host_values)
         return out
 
     return method
@@ -526,12 +540,16 @@ METHODS: dict[str, Callable] = {
     ),
     "argpartition": lambda self, kth, axis=-1: np.argpartition(self, kth, axis),
     "nonzero": lambda self: np.nonzero(self),
-    "transpose": lambda self, *axes: self._view(
-        self._values.transpose(*(parameters.plain("transpose", "axes", x) for x in axes))
+    "transpose": lambda self, *axes: self.in_same_memory(
+        self.host_values.transpose(*(parameters.plain("transpose", "axes", x) for x in axes))
     ),
-    "swapaxes": lambda self, axis1, axis2: self._view(self._values.swapaxes(axis1, axis2)),
-    "squeeze": lambda self, axis=None: self._view(self._values.squeeze(parameters.plain("squeeze", "axis", axis))),
-    "diagonal": lambda self, offset=0, axis1=0, axis2=1: self._view(self._values.diagonal(offset, axis1, axis2)),
+    "swapaxes": lambda self, axis1, axis2: self.in_same_memory(self.host_values.swapaxes(axis1, axis2)),
+    "squeeze": lambda self, axis=None: self.in_same_memory(
+        self.host_values.squeeze(parameters.plain("squeeze", "axis", axis))
+    ),
+    "diagonal": lambda self, offset=0, axis1=0, axis2=1: self.in_same_memory(
+        self.host_values.diagonal(offset, axis1, axis2)
+    ),
     **{name: _reduction(name) for name in ("sum", "prod", "mean")},
     **{name: _extreme(name) for name in ("max", "min", "all", "any")},
     **{name: _place(name) for name in ("argmax", "argmin")},
@@ -547,7 +565,7 @@ def array_in(values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> Simu
     if values.dtype.char in LACKING_DTYPES:
         check_dtype(values.dtype)  # this raises; for each array, asking twice is faster than a call
     x = object.__new__(SimulatedArray)
-    x._values, x.device, x._buffer = values, device, buffer  # four at once would be slower
+    x.host_values, x.device, x.buffer = values, device, buffer  # four at once would be slower
     x.base = base
     return x
 

@@ -69,7 +69,7 @@ def from_dlpack(array: Any, *, device: Any = None, copy: bool | None = None) -> 
     if device is not None:
         raise NotImplementedError("from_dlpack() does not support device yet.")
     if isinstance(array, SimulatedArray):
-        return array.copy() if copy else array._view(array._values)
+        return array.copy() if copy else array.in_same_memory(array.host_values)
     if not hasattr(array, "__dlpack_device__"):
         raise TypeError(f"from_dlpack takes an array of another library, got {in_words(array)}")
     kind, _ = array.__dlpack_device__()
@@ -138,7 +138,7 @@ def _by_rule(name: str, numpys: Callable) -> Callable:
             raise TypeError(f"{name} takes a number of rows, got an array: {name}_from takes that")
         result = call(numpys, args, keywords, device)
         if type(result) is tuple and name in ("linspace", "logspace") and result[1].ndim == 0:
-            return result[0], float(result[1]._values)  # the host knows the step
+            return result[0], float(result[1].host_values)  # the host knows the step
         return result
 
     function.__name__ = function.__qualname__ = name
@@ -153,7 +153,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Si
     records.check_filling(dtype, fill_value)
     if not isinstance(fill_value, Stored):
         return call(np.full, (shape, fill_value, dtype, order), {}, current())
-    made = call(np.empty, (shape, fill_value._values.dtype if dtype is None else dtype, order), {}, current())
+    made = call(np.empty, (shape, fill_value.host_values.dtype if dtype is None else dtype, order), {}, current())
     made[...] = fill_value
     return made
 
@@ -166,7 +166,7 @@ class _Grid:
 
     def __getitem__(self, key: Any) -> Any:
         parts = [(part.start, part.stop, part.step) for part in (key if isinstance(key, tuple) else (key,))]
-        known = tuple(slice(*(x._values if isinstance(x, Stored) else x for x in part)) for part in parts)
+        known = tuple(slice(*(x.host_values if isinstance(x, Stored) else x for x in part)) for part in parts)
         device = current()
         if isinstance(key, tuple) or isinstance(known[0].step, complex):
             made = self._numpys[known if isinstance(key, tuple) else known[0]]
@@ -191,7 +191,7 @@ class _Joined:
         key = key if isinstance(key, tuple) else (key,)
         if any(isinstance(part, (str, slice)) for part in key):
             raise NotImplementedError("r_ and c_ take neither slices nor words on a GPU (nor do CuPy's)")
-        values: list[Any] = [part if np.isscalar(part) else asarray(part)._values for part in key]
+        values: list[Any] = [part if np.isscalar(part) else asarray(part).host_values for part in key]
         kind = np.result_type(*values)
         parts = [asarray(part, kind if np.isscalar(part) else None) for part in key]
         parts = [x.reshape(1) if x.ndim == 0 else x for x in parts]
@@ -211,6 +211,6 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = None) ->
     if not isinstance(dst, Stored):
         raise AttributeError(f"copyto writes to an array on a GPU, got {type(dst).__name__}")
     is_number = isinstance(src, (np.ndarray, np.generic)) and src.size == 1
-    if is_number and np.can_cast(src.dtype, dst._values.dtype, casting):
+    if is_number and np.can_cast(src.dtype, dst.host_values.dtype, casting):
         src, casting = src.item(), "unsafe"  # a number, whose type has been checked
     call(np.copyto, (dst, src), {"casting": casting} | ({} if where is None else {"where": where}), dst.device)

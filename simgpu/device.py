@@ -177,12 +177,12 @@ class Card:
 
     def download(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, which waits until `x` is computed."""
-        values = self.compute(np.array, x._values, order="K", copy=True)
+        values = self.compute(np.array, x.host_values, order="K", copy=True)
         self.wait(name, x.nbytes, explicit)
         return values
 
     def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
-        result = self._copy_of(x._values)
+        result = self._copy_of(x.host_values)
         self.count_copy_from(source, x.nbytes)
         return result
 
@@ -194,9 +194,9 @@ class Card:
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
         """A copy of `x` on this device, by a kernel."""
         if records_seen:
-            records.check_kernel(x._values.dtype)
-        buffer = Buffer(self.pool, x._values.nbytes, None)
-        buffer.root = values = self.compute(np.ndarray.copy, x._values, order)
+            records.check_kernel(x.host_values.dtype)
+        buffer = Buffer(self.pool, x.host_values.nbytes, None)
+        buffer.root = values = self.compute(np.ndarray.copy, x.host_values, order)
         self.launch("copy", 2 * values.nbytes)
         return array_in(values, self, buffer, None)
 

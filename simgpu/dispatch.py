@@ -40,14 +40,14 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     """``x += y``: write the result to `x`, which keeps its type whatever `y`'s is."""
     device = x.device.begin()
     if isinstance(y, Stored):
-        if y._buffer is x._buffer:
+        if y.buffer is x.buffer:
             copy_if_shared((y,), x)
         y = values_on(device, y)
     elif not isinstance(y, SCALARS):
         return call_ufunc(ufunc, (x, y), {"out": (x,)})  # this raises the right error
     elif type(y) is int:
         formulas.check_integer(ufunc.__name__, y)
-    values = x._values
+    values = x.host_values
     if ufunc in rules.FORMULAS and device.instead is None:
         quiet.run(np.copyto, values, quiet.run(rules.FORMULAS[ufunc], values, y))
     else:
@@ -61,8 +61,8 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
 def copy_if_shared(inputs: Any, out: Any) -> None:
     """CuPy copies an operand first if the result is written into its memory, unless the two are the same object."""
     for x in inputs:
-        if isinstance(x, Stored) and x is not out and np.may_share_memory(x._values, out._values):
-            out.device.launch("copy", 2 * x._values.nbytes)
+        if isinstance(x, Stored) and x is not out and np.may_share_memory(x.host_values, out.host_values):
+            out.device.launch("copy", 2 * x.host_values.nbytes)
 
 
 def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -99,8 +99,8 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
     for x in inputs:
         if isinstance(x, Stored):
             device = x.device if device is None or device is x.device else one_device(device, x)
-            nbytes += x._values.nbytes
-            values.append(x._values)
+            nbytes += x.host_values.nbytes
+            values.append(x.host_values)
         elif isinstance(x, SCALARS) or method != "__call__":  # a method's other inputs, such as reduceat's indices
             if type(x) is int:
                 formulas.check_integer(ufunc.__name__, x)
@@ -143,10 +143,10 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
         if not isinstance(x, Stored):
             raise refusal(ufunc, x, device_among(given + inputs))
         device = one_device(device, x)
-    plain = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items() if name != "out"}
+    plain = {name: x.host_values if isinstance(x, Stored) else x for name, x in kwargs.items() if name != "out"}
     device = device.begin()
     if given:
-        plain["out"] = (given[0]._values,)
+        plain["out"] = (given[0].host_values,)
         copy_if_shared(inputs, given[0])
     differs: Callable | None = formulas.cast_and_summed
     if method == "__call__":
@@ -246,7 +246,7 @@ def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, dev
     plain_args = [x if type(x) in parameters.PLAIN else _unwrap(plan, x, device, found) for x in args]
     plain_kwargs = kwargs and {key: _unwrap(plan, x, device, found) for key, x in kwargs.items()}
     if records_seen:
-        records.check_call(plan.name, (x._values for x in found.values()))
+        records.check_call(plan.name, (x.host_values for x in found.values()))
     if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
         device.begin()
     result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
@@ -261,7 +261,7 @@ def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, dev
         if device.cards and found and plan.name not in rules.MAKING:
             device.begin()
         asked = launches.asked_by(plan.name, plain_args, plain_kwargs)
-        card.launch_function(plan.name, [x._values for x in found.values()], made, plain_args, plain_kwargs, asked)
+        card.launch_function(plan.name, [x.host_values for x in found.values()], made, plain_args, plain_kwargs, asked)
     return wrapped_result
 
 
@@ -277,10 +277,10 @@ def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = F
     if out is not None:
         return getattr(np, name)(x, *args, out=out, keepdims=keepdims)
     if records_seen:
-        records.check_call(name, (x._values,))
+        records.check_call(name, (x.host_values,))
     if args and type(args[0]) not in parameters.PLAIN:
         args = (parameters.plain(name, "axis", args[0]), *args[1:])
-    device, values = x.device.begin(), x._values
+    device, values = x.device.begin(), x.host_values
     args, kwargs = (values, *args), {"keepdims": True} if keepdims else {}
     has_type = len(args) > 2 and args[2] is not None
     has_axes = name in ("argmax", "argmin") and len(args) > 1 and type(args[1]) is tuple
@@ -298,8 +298,8 @@ def _unwrap(plan: Plan, x: Any, device: Any, found: dict[int, Stored]) -> Any:
     if isinstance(x, Stored):
         if x.device is not device:
             one_device(device, x)
-        found[id(x._values)] = x
-        return x._values
+        found[id(x.host_values)] = x
+        return x.host_values
     if isinstance(x, (list, tuple)):
         if type(x) is list and x and isinstance(x[0], SCALARS) and not plan.takes_lists:
             raise Unsupported(str(refusal(plan.function, x, device)))
@@ -324,8 +324,8 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
     values = np.asarray(result)
     root = root_of(values)
     for x in found.values():
-        if x._buffer.root is root:
-            return x._view(values)  # type: ignore[attr-defined]
+        if x.buffer.root is root:
+            return x.in_same_memory(values)  # type: ignore[attr-defined]
     made.append(values)
     return device.new(values)
 
@@ -337,10 +337,10 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     """`np.take`, where an index out of range wraps around, since a kernel can't raise."""
     if not isinstance(x, Stored):
         raise refusal(np.take, x, device_among((indices,)))
-    places = indices if isinstance(indices, (int, np.integer)) else array_of(x.device, indices, None)._values
+    places = indices if isinstance(indices, (int, np.integer)) else array_of(x.device, indices, None).host_values
     device = x.device.begin()
-    target = None if out is None else out._values
-    result = (device.instead or quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
+    target = None if out is None else out.host_values
+    result = (device.instead or quiet.run)(np.take, x.host_values, places, axis, target, mode="wrap")
     device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
     return device.new(result) if out is None else out
 
@@ -351,10 +351,10 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     if indices.dtype.kind not in "iu":
         raise IndexError(f"take_along_axis: indices takes whole numbers, got {in_words(indices)}")
     one_device(x.device, indices)
-    length = x._values.size if axis is None else x._values.shape[axis]
+    length = x.host_values.size if axis is None else x.host_values.shape[axis]
     device = x.device.begin()
-    result = np.take_along_axis(x._values, wrap_around(indices._values, length), axis)
-    asked = launches.asked_by("take_along_axis", (x._values, indices), {})
+    result = np.take_along_axis(x.host_values, wrap_around(indices.host_values, length), axis)
+    asked = launches.asked_by("take_along_axis", (x.host_values, indices), {})
     device.ask("take_along_axis", asked, 2 * result.nbytes + indices.nbytes, indices.nbytes)
     return device.new(result)
 
@@ -363,11 +363,11 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
     """`np.put`, where an index out of range wraps around, too. With ``mode="raise"``, the host waits for the answer."""
     if not isinstance(x, Stored):
         raise refusal(np.put, x, device_among((indices, values)))
-    indices, values = array_of(x.device, indices, None), array_of(x.device, values, x._values.dtype)
+    indices, values = array_of(x.device, indices, None), array_of(x.device, values, x.host_values.dtype)
     device = x.device.begin()
-    device.compute(formulas.put, np.put, x._values, indices._values, values._values, mode)
+    device.compute(formulas.put, np.put, x.host_values, indices.host_values, values.host_values, mode)
     asked = Asked(1, memsets=1, reads=(1,)) if mode == "raise" else ONE
-    device.ask("put", asked, 2 * values._values.nbytes + indices._values.nbytes, 1)
+    device.ask("put", asked, 2 * values.host_values.nbytes + indices.host_values.nbytes, 1)
 
 
 def _copyto(function: Callable, args: tuple, kwargs: dict, device: Any) -> None:
@@ -377,9 +377,9 @@ def _copyto(function: Callable, args: tuple, kwargs: dict, device: Any) -> None:
     is_between = isinstance(dst, Stored) and isinstance(src, Stored) and src.device != dst.device
     if not is_between or src.device not in dst.device.cards or len(args) > 3 or kwargs.get("where") is not None:
         return _call_plainly(plan, function, args, kwargs, device)
-    if lies_alike(dst._values, src._values):
-        write(dst.device, dst._values, ..., src._values)
-        dst.device.count_copy_from(src.device, src._values.nbytes)
+    if lies_alike(dst.host_values, src.host_values):
+        write(dst.device, dst.host_values, ..., src.host_values)
+        dst.device.count_copy_from(src.device, src.host_values.nbytes)
         return None
     with dst.device:
         return _call_plainly(plan, function, (dst, src.copy(), *args[2:]), kwargs, dst.device)
@@ -467,7 +467,7 @@ def _shape_of(values: Any, found: list) -> tuple[int, ...] | None:
     """The shape of nested lists of arrays on a GPU, which go into `found`; None if there's anything else in them."""
     if isinstance(values, Stored):
         found.append(values)
-        return values._values.shape
+        return values.host_values.shape
     if not isinstance(values, (list, tuple)):
         return None
     shapes = {_shape_of(part, found) for part in values}
@@ -482,19 +482,19 @@ _PATTERNS = {2: np.uint16(0x7EB7), 4: np.uint32(0x7FEDBEEF), 8: np.uint64(0x7FFE
 
 def empty(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """`np.empty` and `np.empty_like` on a simulated GPU: new memory that nothing has been written to."""
-    plain = [x._values if isinstance(x, Stored) else x for x in args]
-    named = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items()}
+    plain = [x.host_values if isinstance(x, Stored) else x for x in args]
+    named = {name: x.host_values if isinstance(x, Stored) else x for name, x in kwargs.items()}
     device = current_card(device)
     made = device.new(device.compute(function, *plain, **named))
-    made._buffer.is_empty = device.instead is None and made.size > 0
+    made.buffer.is_empty = device.instead is None and made.size > 0
     if (pattern := pattern_of(made)) is not None:
-        made._values.view(pattern.dtype)[...] = pattern
+        made.host_values.view(pattern.dtype)[...] = pattern
     return made
 
 
 def pattern_of(x: Any) -> Any:
     """The pattern that unwritten elements of `x` hold, or None if nothing marks them."""
-    has_one = x._buffer.is_empty and (x.dtype.itemsize > 2 or x.dtype.kind == "f")
+    has_one = x.buffer.is_empty and (x.dtype.itemsize > 2 or x.dtype.kind == "f")
     return _PATTERNS.get(x.dtype.itemsize) if has_one else None
 
 

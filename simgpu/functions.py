@@ -178,7 +178,7 @@ class ufunc:  # noqa: N801  (CuPy's name)
         """A result, written to where it was asked for."""
         if place is None:
             return result
-        write(place.device, place._values, ..., result._values)
+        write(place.device, place.host_values, ..., result.host_values)
         return place
 
     def _with_an_array(self, args: tuple, outs: tuple = ()) -> tuple:

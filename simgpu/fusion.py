@@ -49,7 +49,7 @@ def fuse(function: Any = None, kernel_name: str | None = None) -> Any:
         for x in args:
             if isinstance(x, Stored):
                 arrays[id(x)] = x
-                kinds.append((x._values.dtype, x._values.ndim))
+                kinds.append((x.host_values.dtype, x.host_values.ndim))
             else:
                 kinds.append(type(x))
         device: Any = functools.reduce(one_device, arrays.values(), None)
@@ -89,8 +89,8 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
     card.cards, card.index, card.pool = (), f"{device.index}, in {name}", _Scratch(sys.maxsize, name)
     card.launch, card.memset, card.copy_on_card = note, lambda *given: None, lambda nbytes: None
     card.wait = card.synchronize = card.upload = refuse
-    given = {key: card.new(x._values) for key, x in arrays.items()}
-    before = [(x._values, x._values.copy()) for x in arrays.values()] if device.instead is None else []
+    given = {key: card.new(x.host_values) for key, x in arrays.items()}
+    before = [(x.host_values, x.host_values.copy()) for x in arrays.values()] if device.instead is None else []
     token = estimating.set(card)
     try:
         result = function(*(given.get(id(x), x) for x in args))
@@ -104,7 +104,7 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
             wrong = [x for x in found if not isinstance(x, Stored) or x.device is not card]
         if wrong:
             raise TypeError(f"fuse, {name}: the result is {type(wrong[0]).__name__}, not an array computed there")
-        made = [device.new(device.compute(np.array, x._values, order="K")) for x in found]
+        made = [device.new(device.compute(np.array, x.host_values, order="K")) for x in found]
     except BaseException as error:
         for values, earlier in before:
             values[...] = earlier
@@ -115,7 +115,7 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
         raise
     finally:
         estimating.reset(token)
-    nbytes = sum(x._values.nbytes for x in (*arrays.values(), *made))
+    nbytes = sum(x.host_values.nbytes for x in (*arrays.values(), *made))
     nbytes += sum(values.nbytes for values, earlier in before if values.tobytes() != earlier.tobytes())  # written
-    device.launch(name, nbytes, math.fsum(work), (made or list(arrays.values()))[0]._values.dtype.char)
+    device.launch(name, nbytes, math.fsum(work), (made or list(arrays.values()))[0].host_values.dtype.char)
     return tuple(made) if isinstance(result, tuple) else made[0] if made else None

@@ -189,13 +189,13 @@ def who(vardict: Any = None) -> None:
         x = given[name]
         if not isinstance(x, Stored):
             continue
-        nbytes = x._values.nbytes
+        nbytes = x.host_values.nbytes
         if id(x) in first_names:
             name = f"{name} ({first_names[id(x)]})"
         else:
             first_names[id(x)] = name
             total += nbytes
-        rows.append((name, " x ".join(map(str, x._values.shape)), str(nbytes), x._values.dtype.name))
+        rows.append((name, " x ".join(map(str, x.host_values.shape)), str(nbytes), x.host_values.dtype.name))
     if rows:
         widths = [max(10, *(len(row[i]) for row in rows)) for i in range(3)]
         title = "Name {} Shape {} Bytes {} Type".format(*(" " * width for width in widths))

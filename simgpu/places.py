@@ -71,13 +71,13 @@ class Place:
         """The current one of this computer's cards."""
         return next((card for card in _entered.stack[-1:] if card in self.cards), self.cards[0])
 
-    def _mover(self, exact: bool = False) -> str:
+    def move_code(self, exact: bool = False) -> str:
         """What a program writes to move an array here."""
         return f"simgpu.devices()[{self.index}]" if exact or self.index else WRITE["to the GPU"]
 
-    def _reads(self, name: str) -> None:
+    def check_read(self, name: str) -> None:
         """Called before `name` reads values on the host as a side effect. A subclass can check that."""
 
-    def _habit(self) -> str:
+    def switch_code(self) -> str:
         """How a program makes the card of an array the current one."""
         return "`with x.device:`"

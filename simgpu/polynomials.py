@@ -18,7 +18,7 @@ def _coefficients(x: Any) -> Any:
         return x._coeffs
     if np.isscalar(x):
         return asarray([x])
-    if on_device(poly1d, x)._values.ndim > 1:
+    if on_device(poly1d, x).host_values.ndim > 1:
         raise ValueError("polynomials on a GPU have one axis of coefficients")
     return call(np.atleast_1d, (x,), {}, x.device)
 
@@ -40,9 +40,9 @@ def polyval(p: Any, x: Any) -> Any:
     """The polynomial `p` at each of `x`: numbers, an array, or a polynomial."""
     if isinstance(p, poly1d):
         p = p.coeffs
-    if not isinstance(p, Stored) or p._values.ndim == 0:
+    if not isinstance(p, Stored) or p.host_values.ndim == 0:
         raise TypeError(f"polyval: unsupported type {type(p).__name__}; it takes arrays of the device and poly1d")
-    if p._values.ndim > 1:
+    if p.host_values.ndim > 1:
         raise ValueError("polyval takes coefficients in one axis")
     if isinstance(x, poly1d):
         total = poly1d(p[:1] * 0)  # type: ignore[index]
@@ -50,9 +50,9 @@ def polyval(p: Any, x: Any) -> Any:
             total = polyadd(polymul(total, x), c)
         return total
     x = x if isinstance(x, Stored) else asarray(x)
-    if not p._values.size:
+    if not p.host_values.size:
         return call(np.zeros_like, (x,), {}, x.device)  # type: ignore[attr-defined]
-    kind = np.result_type(p._values.dtype.type(0), x._values)
+    kind = np.result_type(p.host_values.dtype.type(0), x.host_values)
     if kind.kind == "b":
         return p.any() * x + p[-1]  # type: ignore[attr-defined,index]
     p, x = p.astype(kind, copy=False), x.astype(kind, copy=False)  # type: ignore[attr-defined]
@@ -63,7 +63,7 @@ def poly(seq_of_zeros: Any) -> Any:
     """The coefficients of the polynomial with these zeros, or of a symmetric matrix's characteristic polynomial."""
     x = seq_of_zeros
     if x.ndim == 2 and x.shape[0] == x.shape[1] and x.size:
-        _check_symmetric(x._values)
+        _check_symmetric(x.host_values)
     elif x.ndim != 1:
         raise ValueError("poly takes zeros in one axis, or a square matrix")
     return call(np.poly, (x,), {}, x.device) if x.size else 1.0
@@ -76,7 +76,7 @@ def roots(p: Any) -> Any:
         raise NotImplementedError("roots on a GPU takes no booleans (nor does CuPy's)")
     if p.ndim == 0:
         raise TypeError("roots takes coefficients in one axis")
-    known = np.trim_zeros(p._values, "f")
+    known = np.trim_zeros(p.host_values, "f")
     if known.size > 2:
         _check_symmetric(np.polynomial.polynomial.polycompanion(known[::-1]))
     elif known.size == 2 and p.size == 2 and known[1] == 0:

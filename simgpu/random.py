@@ -121,7 +121,7 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
             return _draw(getattr(self._numpys, name), params, size, dtype, asked, **passed)
         _check_out(dtype, size, out)
         made = _draw(getattr(self._numpys, name), params, out.shape, dtype, asked.and_kernels(1), **passed)
-        write(out.device, out._values, ..., made._values)
+        write(out.device, out.host_values, ..., made.host_values)
         return out
 
     method.__name__ = name
@@ -194,7 +194,7 @@ class RandomState:
     def permutation(self, a: Any) -> Any:
         """``range(a)`` in another order, or the rows of an array."""
         if isinstance(a, Stored):
-            return a[self.permutation(len(a._values))]  # type: ignore[index]
+            return a[self.permutation(len(a.host_values))]  # type: ignore[index]
 
         def permutation(size: Any) -> Any:
             return self._numpys.permutation(*size)
@@ -203,10 +203,10 @@ class RandomState:
 
     def shuffle(self, a: Any) -> None:
         """Put the rows of an array into another order, in place."""
-        if not isinstance(a, Stored) or a._values.ndim == 0:
+        if not isinstance(a, Stored) or a.host_values.ndim == 0:
             raise TypeError("The array must be cupy.ndarray with at least one axis")
-        write(a.device, a._values, ..., self.permutation(a)._values)
-        a.device.launch("setitem", 2 * a._values.nbytes)
+        write(a.device, a.host_values, ..., self.permutation(a).host_values)
+        a.device.launch("setitem", 2 * a.host_values.nbytes)
 
 
 class XORWOW:

@@ -98,17 +98,17 @@ def refusal(function: Any, x: Any, device: Any, alone: bool = False) -> TypeErro
             what, how = f"host array of {x.dtype}, shape {x.shape}", "x"
         return TypeError(
             f"{function.__name__}: unsupported {what}; it takes arrays on {device}. Move it there first: "
-            f"x = {device._mover()}({how})."
+            f"x = {device.move_code()}({how})."
         )
     if isinstance(x, np.ndarray):
         return TypeError(
             f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
             "CPU; a GPU computes only with what is in its own memory. Move it there first: x = "
-            f"{device._mover()}(x).{_make_it_there(x)}"
+            f"{device.move_code()}(x).{_make_it_there(x)}"
         )
     return TypeError(
         f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "
-        f"that device and numbers. Make a list an array there first: {device._mover()}(np.array(values))."
+        f"that device and numbers. Make a list an array there first: {device.move_code()}(np.array(values))."
     )
 
 
@@ -142,7 +142,7 @@ def one_number(value: Any, device: Any) -> Any:
         if value.shape != ():
             raise ValueError(
                 f"a host array of shape {value.shape} cannot be written to a part of a device array; "
-                f"move it first: x[2:4] = {device._mover()}(values)"
+                f"move it first: x[2:4] = {device.move_code()}(values)"
             )
         return value.item()
     return float(value)  # an array that's tracked for a gradient refuses this, and says why
@@ -179,7 +179,7 @@ def computing_card(device: Any) -> Any:
     if here is device:
         return device
     where = f"the array is on {device}, and the current device is {_full_name(here, device)}"
-    habit = f"Make the array's device the current one for this line: {device._habit()}"
+    habit = f"Make the array's device the current one for this line: {device.switch_code()}"
     if device.settings[0].peers:
         warn_at_call(f"{where}, which now reads it from there: slowly. {habit}", PerformanceWarning)
         return here
@@ -199,16 +199,16 @@ def one_device(device: Any, x: Stored) -> Any:
         computing_card(x.device)
         return device
     raise ValueError(
-        f"arrays of two devices: one is on {_full_name(device, x.device)}, another, of shape {x._values.shape}, on "
+        f"arrays of two devices: one is on {_full_name(device, x.device)}, another, of shape {x.host_values.shape}, on "
         f"{_full_name(x.device, device)}. A GPU computes only with what is in its own memory; move one of them: "
-        f"{device._mover(exact=True)}(x)."
+        f"{device.move_code(exact=True)}(x)."
     )
 
 
 def values_on(device: Any, x: Stored) -> np.ndarray:
     """The values of `x`, which must be on this `device`. Raises `ValueError` if it's on another."""
     one_device(device, x)
-    return x._values
+    return x.host_values
 
 
 def _full_name(device: Any, other: Any) -> str:

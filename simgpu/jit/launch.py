@@ -49,7 +49,7 @@ class Launch:
         self.figures.shared_bytes = self.shared_mem
         self.notes: list[Callable[..., Any]] = []  # called at each access of memory
         self.watch: Watch | None = None
-        values = [x._values if isinstance(x, Stored) else x for x in args]
+        values = [x.host_values if isinstance(x, Stored) else x for x in args]
         types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
         key = tuple([_compiled_for(kind, x) for kind, x in zip(types, values)])
         if key not in source.programs:
@@ -65,11 +65,11 @@ class Launch:
 
     def _parts(self, arrays: dict[str, Any]) -> dict[str, Part]:
         """The memory that each array is a part of. Arrays that share memory share its log."""
-        written = {id(arrays[name]._buffer.root) for name in self.program.changed}
+        written = {id(arrays[name].buffer.root) for name in self.program.changed}
         memories: dict[int, Memory] = {}
         parts: dict[str, Part] = {}
         for name, x in arrays.items():
-            root, values, size = x._buffer.root, x._values, x.dtype.itemsize
+            root, values, size = x.buffer.root, x.host_values, x.dtype.itemsize
             raw = root.ravel(order="K").view(np.uint8)
             begin, offset = (a.__array_interface__["data"][0] for a in (root, values))
             assert raw.__array_interface__["data"][0] == begin, "a device's memory has no gaps"

@@ -127,12 +127,12 @@ class Repeatable:
         self.before = self.values()
 
     def values(self) -> dict[str, np.ndarray]:
-        return {name: x._values.copy() for name, x in self.arrays.items()}
+        return {name: x.host_values.copy() for name, x in self.arrays.items()}
 
     def put_back(self) -> None:
         for name, x in self.arrays.items():
-            if x._values.flags.writeable:
-                x._values[...] = self.before[name]
+            if x.host_values.flags.writeable:
+                x.host_values[...] = self.before[name]
 
     def outcome(self, seed: int | None) -> Any:
         """What this order of the warps leaves in the arrays, or the text of its error. It puts the arrays back."""

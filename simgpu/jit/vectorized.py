@@ -58,7 +58,7 @@ class vectorize:  # noqa: N801  (CuPy's name)
         if wrong := [x for x in args if not isinstance(x, (Stored, *SCALARS))]:
             raise refusal(vectorize, wrong[0], current())
         device = device_among(args) or current()
-        values = [x._values if isinstance(x, Stored) else x for x in args]
+        values = [x.host_values if isinstance(x, Stored) else x for x in args]
         arrays = [x for x in values if isinstance(x, np.ndarray)]
         kinds = tuple([x.dtype if hasattr(x, "dtype") else np.dtype(type(x)) for x in values])
         program = self._program(kinds)

@@ -74,7 +74,7 @@ class Kernel:
                 raise TypeError(f"Unsupported type {type(x)}")
             elif place >= self.nin:
                 raise TypeError("Output arguments type must be cupy.ndarray")
-        values = [x._values if isinstance(x, Stored) else x for x in args]
+        values = [x.host_values if isinstance(x, Stored) else x for x in args]
         return current() if device is None else device.begin(), values
 
     def _types(self, values: list[Any]) -> dict[str, np.dtype]:
@@ -170,7 +170,7 @@ class ElementwiseKernel(Kernel):
             raise ValueError("Output array size is Undecided")
         made = self._outputs(device, args, shape, types)
         if math.prod(shape):
-            self._start(device, types, values[: self.nin] + [x._values for x in made], shape)
+            self._start(device, types, values[: self.nin] + [x.host_values for x in made], shape)
         if self.no_return:
             return None
         return made[0] if self.nout == 1 and not self.return_tuple else tuple(made)

@@ -71,7 +71,7 @@ class ReductionKernel(Kernel):
         for place, (p, x) in enumerate(zip(self.in_params, values)):
             if isinstance(x, np.ndarray) and not p.raw:
                 values[place] = np.moveaxis(np.broadcast_to(x, shape), axes, range(len(axes)))
-        self._start(device, types, values[: self.nin] + [x._values for x in made], len(axes))
+        self._start(device, types, values[: self.nin] + [x.host_values for x in made], len(axes))
         return made[0]
 
     def _run(self, device: Any, types: dict, values: list[Any], count: int) -> None:

@@ -58,7 +58,7 @@ class Estimated(Card):
         """A copy, even of an array that's on a simulated GPU already. Receipts don't count it."""
         if not isinstance(x, Stored):
             return super().receive(x)  # type: ignore[misc]
-        return x if x.device is self else self.upload(x._values)
+        return x if x.device is self else self.upload(x.host_values)
 
     def __repr__(self) -> str:
         return "Simulated:0 (estimate)"

@@ -93,3 +93,10 @@ OTHERS = surface.names(
 @pytest.mark.parametrize("name", sorted({prefix + name for prefix in ("", "r", "i") for name in BINARY} | OTHERS))
 def test_special_methods_are_those_of_cupy(name):
     assert hasattr(SimulatedArray, f"__{name}__") == hasattr(cupy.ndarray, f"__{name}__")
+
+
+def test_an_array_shows_no_names_but_cupys():
+    x = simgpu.arange(2)
+    for shown in (dir(x), dir(type(x))):
+        assert [name for name in shown if name[0] != "_" and not hasattr(cupy.ndarray, name)] == []
+    assert not hasattr(x, "values")  # Matplotlib and pandas would take it for the array's values on the host
