@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from . import parameters, records
+from .arithmetic import cast
 from .dispatch import array_function, array_ufunc, call, call_ufunc, empty, in_place, put, reduction, take
 from .indexing import Flat, getitem, scatter, setitem, write
 from .launches import ONE, Asked
 from .memory import LACKING_DTYPES, Buffer, Stored, check_dtype, root_of
-from .places import in_use
-from .rules import SCALARS, current_card, order_of, values_on
-from .values import cast
+from .places import current_card, in_use, values_on
+from .refusals import SCALARS, order_of
 from .words import WRITE, in_words
 
 _OPERANDS = (Stored, *SCALARS)
@@ -487,7 +487,10 @@ def _extreme(name):
 
 def _place(name):
     def method(self, axis=None, out=None, dtype=None, keepdims=False):
-        places = reduction(self, name, axis, keepdims=keepdims)
+        if type(axis) is tuple:  # as if they were one axis, which takes longer to find out
+            places = call(getattr(np, name), (self, axis), {"keepdims": keepdims}, self.device)
+        else:
+            places = reduction(self, name, axis, keepdims=keepdims)
         if dtype is not None:
             places = self.device.new(places.host_values.astype(dtype))
         if out is None:

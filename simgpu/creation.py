@@ -11,8 +11,10 @@ from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
 from .parameters import plain
-from .rules import DIFFERENT, device_among, keyword_refusal, names, order_of
-from .words import in_words
+from .places import device_among
+from .refusals import keyword_refusal, order_of
+from .values import DIFFERENT
+from .words import in_words, word_set
 
 # -- From values -----------------------------------------------------------------------------------
 
@@ -109,7 +111,7 @@ zeros_like, ones_like, full_like, empty_like = map(_like, ("zeros_like", "ones_l
 # -- By a rule ------------------------------------------------------------------------------------------
 
 # What NumPy makes from numbers, or reads from a file.
-_RULES = names("""
+_RULES = word_set("""
     arange bartlett blackman diag_indices empty eye full hamming hanning identity indices kaiser linspace logspace
     ones tri tril_indices triu_indices zeros fft.fftfreq fft.rfftfreq
     frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt

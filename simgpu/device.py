@@ -12,9 +12,9 @@ from .clocks import COPY, HOST, MEMSET, Lanes, Span
 from .events import listeners, tell
 from .launches import ONE, Asked
 from .memory import LACKING_DTYPES, Buffer, Memory, Pool, Stored, check_dtype, records_seen, root_of
-from .places import Place, estimating, in_use
+from .places import Place, computing_card, current_card, estimating, in_use
 from .presets import CAPABILITIES, CLOCKS, MOST_THREADS, SAME_FOR_ALL, preset
-from .rules import computing_card, current_card, refusal
+from .refusals import refusal
 from .shapes import untouched
 
 _STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a generator in each of 8 * 256 threads

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from . import formulas, launches, parameters, records, rules
+from . import formulas, launches, parameters, records, refusals
 from .indexing import add_at, array_of, lies_alike, wrap_around, write
 from .launches import ONE, TEN_EACH, Asked
 from .memory import Stored, check_dtype, records_seen, root_of
-from .rules import SCALARS, current_card, device_among, one_device, order_of, refusal, values_on
-from .words import Unsupported, in_words
+from .places import current_card, device_among, one_device, values_on
+from .refusals import SCALARS, order_of, refusal
+from .values import DIFFERENT, FORMULAS
+from .words import Unsupported, in_words, word_set
 
 
 class _Quiet(threading.local):
@@ -48,8 +50,8 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     elif type(y) is int:
         formulas.check_integer(ufunc.__name__, y)
     values = x.host_values
-    if ufunc in rules.FORMULAS and device.instead is None:
-        quiet.run(np.copyto, values, quiet.run(rules.FORMULAS[ufunc], values, y))
+    if ufunc in FORMULAS and device.instead is None:
+        quiet.run(np.copyto, values, quiet.run(FORMULAS[ufunc], values, y))
     else:
         (device.instead or quiet.run)(ufunc, values, y, out=(values,))
     name, size = ufunc.__name__, values.size
@@ -70,14 +72,14 @@ def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: An
     for x in inputs + kwargs["out"] if "out" in kwargs else inputs:
         if not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__"):
             return NotImplemented  # its type may know ours
-    if ufunc.__name__ in rules.LACKING_UFUNCS:
-        raise rules.no_such_function(ufunc.__name__)
+    if ufunc.__name__ in refusals.LACKING_UFUNCS:
+        raise refusals.no_such_function(ufunc.__name__)
     if method == "__call__" and not kwargs:
         return call_ufunc(ufunc, inputs)
     check_dtype(kwargs.get("dtype"))
-    refused = kwargs.keys() - rules.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
+    refused = kwargs.keys() - refusals.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
     if refused:
-        raise rules.keyword_refusal(ufunc.__name__, refused)
+        raise refusals.keyword_refusal(ufunc.__name__, refused)
     if method == "at":
         return add_at(ufunc, *inputs)
     if method in ("reduce", "accumulate") and "axis" in kwargs:
@@ -105,7 +107,7 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             if type(x) is int:
                 formulas.check_integer(ufunc.__name__, x)
             values.append(x)
-        elif isinstance(x, np.ndarray) and x.ndim == 0 and ufunc in rules.COMPARISONS:
+        elif isinstance(x, np.ndarray) and x.ndim == 0 and ufunc in refusals.COMPARISONS:
             values.append(x.item())
         else:
             raise refusal(ufunc, x, device_among(inputs + (kwargs or {}).get("out", ())))
@@ -113,14 +115,14 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
         return _call_in_full(ufunc, inputs, values, kwargs or {}, method, device)
     device = device.begin()
     try:
-        if ufunc in rules.FORMULAS and device.instead is None:
-            result = quiet.run(rules.FORMULAS[ufunc], *values)
+        if ufunc in FORMULAS and device.instead is None:
+            result = quiet.run(FORMULAS[ufunc], *values)
         else:
             result = (device.instead or quiet.run)(ufunc, *values)
     except (ValueError, OverflowError, TypeError):
         # On a card, an integer can have a negative power, a boolean can be compared with a number of any size, and
         # records with records.
-        if ufunc is not np.power and ufunc not in rules.COMPARISONS:
+        if ufunc is not np.power and ufunc not in refusals.COMPARISONS:
             raise
         return _call_in_full(ufunc, inputs, values, {}, method, device)
     if not result.flags.c_contiguous:  # CuPy's results lie in memory row by row, whatever the operands do
@@ -150,7 +152,7 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
         copy_if_shared(inputs, given[0])
     differs: Callable | None = formulas.cast_and_summed
     if method == "__call__":
-        differs = rules.DIFFERENT.get(ufunc.__name__)
+        differs = DIFFERENT.get(ufunc.__name__)
         if differs is None and ("casting" in plain or plain.get("dtype") is not None):
             differs = formulas.with_casts
     result = _compute(device, differs, getattr(ufunc, method), values, plain)
@@ -176,11 +178,11 @@ def array_function(x: Any, function: Callable, types: Sequence[type], args: tupl
             return NotImplemented
     plan = plan_of(function)
     if plan.is_lacking:
-        raise rules.no_such_function(plan.name)
+        raise refusals.no_such_function(plan.name)
     if kwargs:
         check_dtype(kwargs.get("dtype"))
         if plan.refused_keywords & kwargs.keys():
-            raise rules.keyword_refusal(plan.name, plan.refused_keywords & kwargs.keys())
+            raise refusals.keyword_refusal(plan.name, plan.refused_keywords & kwargs.keys())
     return call(function, args, kwargs, x.device)
 
 
@@ -196,7 +198,7 @@ class Plan:
 
     def __init__(self, function: Callable) -> None:
         self.function = function
-        self.name = name = rules.name_of(function)
+        self.name = name = refusals.name_of(function)
         try:
             found = inspect.signature(function).parameters.values()
             known = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
@@ -211,9 +213,9 @@ class Plan:
         self.takes_lists = name in parameters.TAKING_LISTS  # of numbers
         self.is_about_arrays = name in launches.ABOUT_ARRAYS
         self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
-        self.is_lacking = rules.is_lacking(function)  # CuPy lacks it
-        self.refused_keywords = rules.refused_keywords(function)  # CuPy's version doesn't take them
-        self.differs = rules.DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
+        self.is_lacking = refusals.is_lacking(function)  # CuPy lacks it
+        self.refused_keywords = refusals.refused_keywords(function)  # CuPy's version doesn't take them
+        self.differs = DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
 
     def in_one_form(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments by position as far as they can be; by name `out`, and what comes after it."""
@@ -241,24 +243,29 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     return _call_plainly(plan, function, args, kwargs, device)
 
 
+# What only makes or moves an array may find it on any card. What writes to one is refused before it begins.
+_MAKING = word_set("zeros_like ones_like full_like empty_like reshape ravel")
+_WRITING = word_set("copyto put putmask place put_along_axis fill_diagonal")
+
+
 def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     found: dict[int, Stored] = {}
     plain_args = [x if type(x) in parameters.PLAIN else _unwrap(plan, x, device, found) for x in args]
     plain_kwargs = kwargs and {key: _unwrap(plan, x, device, found) for key, x in kwargs.items()}
     if records_seen:
         records.check_call(plan.name, (x.host_values for x in found.values()))
-    if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
+    if device.cards and found and (plan.name in _WRITING or kwargs.get("out") is not None):
         device.begin()
     result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
     if plan.is_about_arrays:
         return result
-    card = rules.current_card(device)
+    card = current_card(device)
     made: list[Any] = []  # new memory, not views of an argument
     if not plan.keeps_order and type(result) is np.ndarray and result.base is None and not result.flags.c_contiguous:
         result = result.copy()
     wrapped_result = _wrap(result, card, found, made)
     if made or result is None or kwargs.get("out") is not None:
-        if device.cards and found and plan.name not in rules.MAKING:
+        if device.cards and found and plan.name not in _MAKING:
             device.begin()
         asked = launches.asked_by(plan.name, plain_args, plain_kwargs)
         card.launch_function(plan.name, [x.host_values for x in found.values()], made, plain_args, plain_kwargs, asked)
@@ -283,9 +290,8 @@ def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = F
     device, values = x.device.begin(), x.host_values
     args, kwargs = (values, *args), {"keepdims": True} if keepdims else {}
     has_type = len(args) > 2 and args[2] is not None
-    has_axes = name in ("argmax", "argmin") and len(args) > 1 and type(args[1]) is tuple
-    is_other = values.dtype.char == "e" or has_type or has_axes or not values.size
-    differs = rules.DIFFERENT.get(name) if is_other else None
+    is_other = values.dtype.char == "e" or has_type or not values.size
+    differs = DIFFERENT.get(name) if is_other else None
     result = _compute(device, differs, getattr(np.ndarray, name), args, kwargs)
     asked = launches.asked_by(name, args, kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
@@ -415,7 +421,7 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values need them all on the host."""
 
     def there(x: Any) -> Any:
-        return x.device.download(x, rules.name_of(function), explicit=False) if isinstance(x, Stored) else x
+        return x.device.download(x, refusals.name_of(function), explicit=False) if isinstance(x, Stored) else x
 
     return function(*map(there, args), **{name: there(x) for name, x in kwargs.items()})
 
@@ -504,8 +510,8 @@ def _by(ours: Callable) -> Callable:
 
 _OWN = {
     **dict.fromkeys(_USUALLY, from_host),
-    **dict.fromkeys(rules.names("frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt"), from_host),
-    **dict.fromkeys(rules.names("array_repr array_str array2string save savez savez_compressed savetxt"), _on_host),
+    **dict.fromkeys(word_set("frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt"), from_host),
+    **dict.fromkeys(word_set("array_repr array_str array2string save savez savez_compressed savetxt"), _on_host),
     "take": _by(take), "take_along_axis": _by(take_along_axis), "put": _by(put),
     "apply_along_axis": _by(_apply_along_axis), "apply_over_axes": _by(_apply_over_axes),
     "copyto": _copyto, "copy": _by(lambda a, order="K": a.copy(order)), "empty": empty, "empty_like": empty,

@@ -1,4 +1,4 @@
-"""CuPy's formulas, where they aren't NumPy's: `DIFFERENT` of `rules.py` says which function has which.
+"""CuPy's formulas for whole functions, where they aren't NumPy's: `values.py` says which function has which.
 
 Each function with a `function` is called in place of NumPy's, with NumPy's and its arguments. The others take numbers
 or arrays, as ufuncs do.
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .arithmetic import cast, fused, remainder
 from .events import allowed
-from .values import cast, fused, remainder
 from .words import Unsupported
 
 

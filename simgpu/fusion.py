@@ -11,11 +11,12 @@ import numpy as np
 
 from .memory import Pool, Stored
 from .outside import Compiled
-from .places import estimating
-from .rules import SCALARS, names, one_device
+from .places import estimating, one_device
+from .refusals import SCALARS
+from .words import word_set
 
 # What one launch may have besides ufuncs: other functions that work element by element, and reductions.
-_OTHERS = names("""
+_OTHERS = word_set("""
     where clip copy copyto astype setitem angle around round fix imag sinc i0 nan_to_num isclose
     sum prod max min amax amin all any nansum nanprod
 """)

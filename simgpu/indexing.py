@@ -8,7 +8,8 @@ import numpy as np
 
 from . import formulas, launches, records
 from .memory import Stored, root_of
-from .rules import SCALARS, one_device, one_number
+from .places import one_device
+from .refusals import SCALARS, one_number
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 

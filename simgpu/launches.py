@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .events import allowed
-from .rules import LOOKED_AT, names
+from .words import word_set
 
 
 class Asked(NamedTuple):
@@ -56,7 +56,7 @@ def from_table(default: Any, entry: Callable, *args: Any, **kwargs: Any) -> Any:
 
 _BLOCK = 16 * 1024  # bytes that one block of threads reduces: 256 threads with 16 numbers of 4 bytes each
 _TINY = 128  # CuPy reduces fewer elements without CUB's blocks
-_SUMMED = names("i8 u8 f2 f4 f8 c8 c16")  # what CUB sums without changing the type (cuda/cub.pyx:36)
+_SUMMED = word_set("i8 u8 f2 f4 f8 c8 c16")  # what CUB sums without changing the type (cuda/cub.pyx:36)
 
 
 def _way(x: np.ndarray, axis: Any) -> str:
@@ -271,7 +271,7 @@ KERNELS: dict[str, Entry] = {
     "polyval": Asked(4),  # lib/_routines_poly.py:310
     "vander": Asked(2),  # _creation/matrix.py:146
     # joined and cut: a copy per piece, _core/_routines_manipulation.pyx:734
-    **dict.fromkeys(names("concatenate stack vstack hstack dstack column_stack"), _concatenate),
+    **dict.fromkeys(word_set("concatenate stack vstack hstack dstack column_stack"), _concatenate),
     "append": Asked(2), "meshgrid": lambda *arrays, **kwargs: Asked(len(arrays)),
     "roll": _roll,  # _manipulation/rearrange.py:75
     "pad": _pad,  # _padding/pad.py:419
@@ -306,17 +306,22 @@ KERNELS: dict[str, Entry] = {
 }  # fmt: skip
 
 # The results of these lie in memory as their first argument does; of all others, row by row.
-KEEPING_ORDER = names("zeros_like ones_like full_like roll pad astype sort zeros full")
+KEEPING_ORDER = word_set("zeros_like ones_like full_like roll pad astype sort zeros full")
 # The host knows the answer.
-ABOUT_ARRAYS = names("""ndim shape size result_type can_cast min_scalar_type common_type iscomplexobj isrealobj
+ABOUT_ARRAYS = word_set("""ndim shape size result_type can_cast min_scalar_type common_type iscomplexobj isrealobj
     may_share_memory shares_memory""")
+
+
+# Whether a matrix can be inverted is known on the card alone. The host reads it if singular matrices should raise.
+_LOOKED_AT = word_set("linalg.inv linalg.solve linalg.cholesky linalg.matrix_power")
 
 
 def asked_by(name: str, args: Sequence, kwargs: dict) -> Asked:
     entry = KERNELS.get(name, ONE)
     asked = entry if isinstance(entry, Asked) else from_table(ONE, entry, *args, **kwargs)
-    # With `cupyx.errstate(linalg="raise")`, the host looks whether a matrix is singular.
-    return asked._replace(reads=(4,)) if name in LOOKED_AT and not allowed.singular else asked
+    if name in _LOOKED_AT and not allowed.singular:  # inside `cupyx.errstate(linalg="raise")`
+        return asked._replace(reads=(4,))
+    return asked
 
 
 def asked_by_method(ufunc: np.ufunc, method: str, values: Sequence, kwargs: dict) -> Asked:
@@ -371,7 +376,7 @@ def asked_at(arrays: Sequence[np.ndarray], x: np.ndarray, found: bool = True) ->
 # A kernel takes as long as the slower of the two. Most array functions wait for memory.
 
 # These take a series or a division in steps for each element, not one instruction.
-TEN_EACH = names("""
+TEN_EACH = word_set("""
     exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 power float_power sqrt cbrt divmod remainder fmod
     sin cos tan arcsin arccos arctan arctan2 hypot sinh cosh tanh arcsinh arccosh arctanh
     random standard_normal uniform integers i0 sinc linalg.norm var std nanvar nanstd
@@ -412,18 +417,18 @@ def _n_log_n(arrays, /, *rest, **kwargs):
 
 # Each function's operations, given its array arguments, the size of its result, and all its arguments.
 _OPERATIONS: dict[str, Callable[..., float]] = {
-    **dict.fromkeys(names("dot vdot inner tensordot convolve"), _work_of_product), "einsum": _work_of_einsum,
+    **dict.fromkeys(word_set("dot vdot inner tensordot convolve"), _work_of_product), "einsum": _work_of_einsum,
     "linalg.cholesky": _n_cubed(1 / 3), "linalg.qr": _n_cubed(4 / 3), "linalg.inv": _n_cubed(2),
-    **dict.fromkeys(names("linalg.det linalg.slogdet linalg.solve"), _n_cubed(2 / 3)), "linalg.eigh": _n_cubed(9),
-    **dict.fromkeys(names("linalg.eigvalsh linalg.lstsq linalg.matrix_rank linalg.matrix_power"), _n_cubed(4)),
-    **dict.fromkeys(names("linalg.svd linalg.pinv"), _n_cubed(20)),
-    **dict.fromkeys(names("sort argsort unique median partition"), _n_log_n),
+    **dict.fromkeys(word_set("linalg.det linalg.slogdet linalg.solve"), _n_cubed(2 / 3)), "linalg.eigh": _n_cubed(9),
+    **dict.fromkeys(word_set("linalg.eigvalsh linalg.lstsq linalg.matrix_rank linalg.matrix_power"), _n_cubed(4)),
+    **dict.fromkeys(word_set("linalg.svd linalg.pinv"), _n_cubed(20)),
+    **dict.fromkeys(word_set("sort argsort unique median partition"), _n_log_n),
 }  # fmt: skip
-_PRODUCTS = names("dot inner tensordot einsum")
+_PRODUCTS = word_set("dot inner tensordot einsum")
 # These look only at their argument's shape and dtype.
-_NOT_READ = names("zeros_like ones_like full_like")
+_NOT_READ = word_set("zeros_like ones_like full_like")
 # These read as much as they write, however large the array that they pick from.
-_PICKING = names("choose compress extract")
+_PICKING = word_set("choose compress extract")
 
 
 def work_of(

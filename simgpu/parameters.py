@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from .memory import Stored
-from .rules import names
-from .words import WRITE, Unsupported, in_words
+from .words import WRITE, Unsupported, in_words, word_set
 
 # What needs no look: plain numbers and words are NumPy's business.
 PLAIN = frozenset((int, float, bool, str, type, type(None)))
@@ -195,11 +194,11 @@ _IN_WORDS: dict[Callable, str] = {
 # -- Which parameter is of which kind: by NumPy's names, and mostly by the parameter's name alone ----------------------
 
 _BY_NAME: dict[str, Callable] = {
-    **dict.fromkeys(names("axis axis1 axis2 axisa axisb axisc n N M offset"), index),
-    **dict.fromkeys(names("newshape new_shape reps"), shape),
-    **dict.fromkeys(names("axes s dimensions"), several),
-    **dict.fromkeys(names("source destination indices_or_sections"), one_or_several),
-    **dict.fromkeys(names("pad_width constant_values end_values stat_length range"), numbers),
+    **dict.fromkeys(word_set("axis axis1 axis2 axisa axisb axisc n N M offset"), index),
+    **dict.fromkeys(word_set("newshape new_shape reps"), shape),
+    **dict.fromkeys(word_set("axes s dimensions"), several),
+    **dict.fromkeys(word_set("source destination indices_or_sections"), one_or_several),
+    **dict.fromkeys(word_set("pad_width constant_values end_values stat_length range"), numbers),
     "shape": shape, "k": index, "decimals": scalar, "kth": python_int_or_several, "shift": shifts, "repeats": repeats,
     "ddof": number, "minlength": whole,
 }  # fmt: skip
@@ -209,17 +208,17 @@ _SEVERAL_AXES = """
 """
 _BY_FUNCTION: dict[str, dict[str, Callable | None]] = {
     # By the lines of CuPy that read them: _core/_reduction.pyx:178
-    **dict.fromkeys(names(_SEVERAL_AXES), {"axis": one_or_several}),
+    **dict.fromkeys(word_set(_SEVERAL_AXES), {"axis": one_or_several}),
     # _core/_routines_statistics.pyx:556, _core/_routines_manipulation.pyx:154, :229; linalg/_norms.py:33
-    **dict.fromkeys(names("var std flip squeeze expand_dims gradient"), {"axis": one_or_tuple}),
+    **dict.fromkeys(word_set("var std flip squeeze expand_dims gradient"), {"axis": one_or_tuple}),
     "linalg.norm": {"axis": one_or_tuple, "ord": copied}, "linalg.cond": {"p": copied},
-    **dict.fromkeys(names("percentile quantile"), {"axis": python_int_or_several}),  # _statistics/order.py:296
-    **dict.fromkeys(names("sort argsort partition argpartition concatenate"), {"axis": whole}),
-    **dict.fromkeys(names("fft.fftshift fft.ifftshift"), {"axes": python_int_or_several}),  # fft/_fft.py:1085
-    **dict.fromkeys(names("zeros_like ones_like empty_like"), {"shape": shape_like}),
+    **dict.fromkeys(word_set("percentile quantile"), {"axis": python_int_or_several}),  # _statistics/order.py:296
+    **dict.fromkeys(word_set("sort argsort partition argpartition concatenate"), {"axis": whole}),
+    **dict.fromkeys(word_set("fft.fftshift fft.ifftshift"), {"axes": python_int_or_several}),  # fft/_fft.py:1085
+    **dict.fromkeys(word_set("zeros_like ones_like empty_like"), {"shape": shape_like}),
     "full_like": {"shape": shape_like, "fill_value": filling}, "full": {"fill_value": filling},
     "copyto": {"src": filling},
-    **dict.fromkeys(names("unravel_index ravel_multi_index"), {"shape": dimensions, "dims": dimensions}),
+    **dict.fromkeys(word_set("unravel_index ravel_multi_index"), {"shape": dimensions, "dims": dimensions}),
     "ndarray": {"shape": shape}, "reshape": {"shape": one_or_several, "newshape": one_or_several},
     "linspace": {"start": moved, "stop": moved, "num": index, "axis": one_or_several},
     "logspace": {"start": moved, "stop": moved, "base": moved, "num": index, "axis": one_or_several},
@@ -227,18 +226,18 @@ _BY_FUNCTION: dict[str, dict[str, Callable | None]] = {
     "unique": {"axis": index}, "tensordot": {"axes": pair_of_axes}, "apply_over_axes": {"axes": shape},
     "linalg.matrix_power": {"n": python_int}, "diag_indices": {"n": whole, "ndim": index},
     "linalg.tensorinv": {"ind": index},
-    **dict.fromkeys(names("tri tril tril_indices tril_indices_from"), {"k": scalar}),
+    **dict.fromkeys(word_set("tri tril tril_indices tril_indices_from"), {"k": scalar}),
     "arange": dict.fromkeys(("start_or_stop", "stop", "step"), number_anywhere),
     "fft.fftfreq": {"n": whole, "d": number_anywhere}, "fft.rfftfreq": {"n": whole, "d": number_anywhere},
-    **dict.fromkeys(names("hanning hamming blackman bartlett kaiser"), {"M": number_anywhere}),
-    **dict.fromkeys(names("compress extract"), {"condition": moved}), "delete": {"obj": moved},
+    **dict.fromkeys(word_set("hanning hamming blackman bartlett kaiser"), {"M": number_anywhere}),
+    **dict.fromkeys(word_set("compress extract"), {"condition": moved}), "delete": {"obj": moved},
     "histogram": {"bins": moved, "range": numbers}, "histogram2d": {"bins": copied}, "histogramdd": {"bins": copied},
     "put_along_axis": {"indices": moved, "values": moved},
     "searchsorted": {"a": array_to_search, "v": array_to_search, "sorter": moved},
     "place": {"vals": moved}, "fill_diagonal": {"val": moved}, "putmask": {"values": an_array},
     "append": {"arr": moved, "values": moved, "axis": whole}, "cov": {"y": moved, "ddof": whole},
     "corrcoef": {"y": moved}, "average": {"axis": one_or_several, "weights": moved},
-    **dict.fromkeys(names("isclose allclose cross"), {"a": moved, "b": moved}),
+    **dict.fromkeys(word_set("isclose allclose cross"), {"a": moved, "b": moved}),
     "diff": {"prepend": moved, "append": moved}, "piecewise": {"funclist": numbers_anywhere},
     "matmul": {"axes": None},  # a list of pairs
     "nan_to_num": dict.fromkeys(("nan", "posinf", "neginf"), copied), "unwrap": {"discont": copied},
@@ -249,7 +248,7 @@ _BY_FUNCTION: dict[str, dict[str, Callable | None]] = {
     "lib.stride_tricks.sliding_window_view": {"window_shape": shape, "axis": one_or_tuple},
 }  # fmt: skip
 # Functions that take lists which aren't about arrays of a GPU, beside the parameters above.
-TAKING_LISTS = names("einsum select piecewise histogram2d histogramdd lexsort")
+TAKING_LISTS = word_set("einsum select piecewise histogram2d histogramdd lexsort")
 
 
 def kind_of(function: str, parameter: str) -> Callable | None:

@@ -24,9 +24,11 @@ from .device import current
 from .indexing import write
 from .launches import Asked
 from .memory import Stored
-from .rules import SCALARS, names, values_on
+from .places import values_on
+from .refusals import SCALARS
 from .shapes import untouched
 from .surface import getter, lister
+from .words import word_set
 
 
 class Row(NamedTuple):
@@ -58,10 +60,10 @@ DISTRIBUTIONS = {
     "vonmises": Row("mu kappa", float, 1), "wald": Row("mean scale", float, 4), "weibull": Row("a", float, 7, 0, 1),
     "zipf": Row("a", int, 3, 0, 1),
 }  # fmt: skip
-_AS_NUMBERS = names("gumbel lognormal normal uniform")  # a RandomState makes no arrays of their parameters
-_WITH_DTYPE = names("beta random standard_exponential standard_gamma standard_normal uniform")  # in a Generator
-_WITH_OUT = names("random standard_exponential standard_gamma standard_normal")  # in a Generator, too
-_VECTORS = names("dirichlet multinomial multivariate_normal")  # each draw is a vector, with an axis of its own
+_AS_NUMBERS = word_set("gumbel lognormal normal uniform")  # a RandomState makes no arrays of their parameters
+_WITH_DTYPE = word_set("beta random standard_exponential standard_gamma standard_normal uniform")  # in a Generator
+_WITH_OUT = word_set("random standard_exponential standard_gamma standard_normal")  # in a Generator, too
+_VECTORS = word_set("dirichlet multinomial multivariate_normal")  # each draw is a vector, with an axis of its own
 _CHECKS = {"check_valid": "ignore", "tol": 1e-8, "method": "cholesky"}  # of multivariate_normal, in CuPy's order
 
 

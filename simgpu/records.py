@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from .memory import Stored
-from .rules import names
+from .words import word_set
 
 # What moves records as they are, compares them or asks about them. All else computes with numbers.
-TAKING_RECORDS = names("""
+TAKING_RECORDS = word_set("""
     append array_split ascontiguousarray asfortranarray atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to
     can_cast column_stack concatenate copy copyto delete diagonal dsplit dstack empty_like expand_dims flip fliplr
     flipud hsplit hstack may_share_memory moveaxis ndim put putmask ravel repeat reshape resize result_type roll
     rollaxis rot90 shape shares_memory size split squeeze stack swapaxes take tile transpose vsplit vstack zeros_like
     array_equal equal not_equal array asarray asanyarray
 """)
-SORTING = names("sort argsort unique isin partition argpartition lexsort union1d intersect1d")
+SORTING = word_set("sort argsort unique isin partition argpartition lexsort union1d intersect1d")
 
 
 def check_kernel(dtype: np.dtype) -> None:

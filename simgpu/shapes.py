@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .rules import DIFFERENT
+from .values import DIFFERENT
 
 _LARGE = 2**16  # bytes; smaller arrays are just as fast from NumPy
 # A card may have more memory than this computer, and untouched pages needn't be set aside. (A name since Python 3.13.)

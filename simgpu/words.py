@@ -1,4 +1,4 @@
-"""What errors say: what a function was given, and what a program can write instead."""
+"""Words: what errors say of what a function was given, what a program can write instead, tables of names."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +23,11 @@ def in_words(x: Any) -> str:
 def many(count: int, word: str, several: str = "") -> str:
     """``1 copy``, ``2,048 copies``: a count and its word."""
     return f"{count:,} {word if count == 1 else several or f'{word}s'}"
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text as a set. So a table reads like a list."""
+    return frozenset(text.split())
 
 
 def as_table(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -19,9 +19,10 @@ from simgpu.launches import TEN_EACH
 from simgpu.lines import users_line
 from simgpu.memory import OutOfMemoryError, Stored
 from simgpu.outside import Compiled
+from simgpu.places import one_device
 from simgpu.presets import preset
 from simgpu.profile.estimates import Estimated, estimated
-from simgpu.rules import COMPARISONS, SCALARS, one_device, one_number, refusal
+from simgpu.refusals import COMPARISONS, SCALARS, one_number, refusal
 from simgpu.shapes import untouched
 from simgpu.words import WRITE
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..memory import Stored
-from ..places import in_use
-from ..rules import one_device
+from ..places import in_use, one_device
 from ..words import WRITE
 from . import compiled, launch, orders
 from .errors import KernelError, Problem, without_our_lines

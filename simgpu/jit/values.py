@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import values
+from .. import arithmetic
 from ..lines import warn_at_call
-from ..rules import FORMULAS, names
+from ..values import FORMULAS
+from ..words import word_set
 from .advice import UNSIGNED, hint, one_element
 from .errors import Problem
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
@@ -112,11 +113,11 @@ def as_type(value: Any, to: np.dtype) -> Any:
     if not isinstance(value, (np.ndarray, np.generic)):
         value = np.asarray(value)[()]
     if to.kind in "iu" and value.dtype.kind in "fc":
-        return values.cast(value, to)[()]
+        return arithmetic.cast(value, to)[()]
     return value.astype(to)
 
 
-_PLAIN = names("""
+_PLAIN = word_set("""
     add subtract multiply maximum minimum fmax fmin absolute negative positive less less_equal greater greater_equal
     equal not_equal logical_and logical_or logical_not logical_xor invert bitwise_and bitwise_or bitwise_xor left_shift
     right_shift square conjugate fabs sign signbit isnan isinf isfinite copysign bitwise_count floor ceil trunc rint

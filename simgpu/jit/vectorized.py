@@ -13,7 +13,8 @@ import numpy as np
 
 from ..device import current
 from ..memory import Stored
-from ..rules import SCALARS, device_among, refusal
+from ..places import device_among
+from ..refusals import SCALARS, refusal
 from .figures import Figures, card_of
 from .lanes import Lanes
 from .source import Site, Source

@@ -10,7 +10,8 @@ import numpy as np
 from .. import dispatch
 from ..device import current
 from ..memory import Stored
-from ..rules import SCALARS, one_device
+from ..places import one_device
+from ..refusals import SCALARS
 from .numbers import SIZE
 from .parse import Node, Parser
 from .threads import ALL, Indexer, Own, Raw, Threads, Variable

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import values
+from .. import arithmetic
 from ..formulas import left_shift, right_shift
-from ..rules import names
+from ..words import word_set
 
 INT, SIZE = np.dtype("int32"), np.dtype("int64")
 
@@ -31,7 +31,7 @@ def cast(value: Any, dtype: np.dtype) -> Any:
     if value.dtype == dtype:
         return value
     if dtype.kind in "iu" and value.dtype.kind in "fc":
-        return values.cast(value, dtype)[()]
+        return arithmetic.cast(value, dtype)[()]
     return value.astype(dtype)
 
 
@@ -78,10 +78,13 @@ ATOMIC: dict[str, np.ufunc] = {
     "atomicAdd": np.add, "atomicSub": np.subtract, "atomicMax": np.maximum, "atomicMin": np.minimum,
     "atomicAnd": np.bitwise_and, "atomicOr": np.bitwise_or, "atomicXor": np.bitwise_xor,
 }  # fmt: skip
+_NUMPYS = word_set("""
+    exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan sinh cosh tanh asin acos atan atan2 asinh acosh atanh
+    pow ceil floor trunc rint hypot copysign fmod fmax fmin fabs
+""")
 # For floating-point numbers. Integers become doubles. With an f at the end, as in expf and __expf, it's float32.
 _OF_FLOATS: dict[str, Callable] = {
-    **{name: getattr(np, name) for name in names("exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan sinh cosh"
-        " tanh asin acos atan atan2 asinh acosh atanh pow ceil floor trunc rint hypot copysign fmod fmax fmin fabs")},
+    **{name: getattr(np, name) for name in _NUMPYS},
     "round": _round, "rsqrt": lambda x: 1 / np.sqrt(x), "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide,
     "erf": _each(math.erf), "erfc": _each(math.erfc), "tgamma": _each(math.gamma),
     "erfinv": _each(lambda x: _quantile((x + 1) / 2) / math.sqrt(2)),

@@ -1,4 +1,7 @@
-"""CuPy's functions that aren't NumPy's: they take other arguments, NumPy 2 gave them up, or only CuPy has them."""
+"""CuPy's functions with a signature of their own: they take other arguments than NumPy's, or NumPy hasn't got them.
+
+Here is what they take. What they then compute is NumPy's, or in `values.py`.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +14,7 @@ from .creation import asarray
 from .device import current, on_device
 from .dispatch import call
 from .memory import Stored
-from .rules import refusal
+from .refusals import refusal
 from .words import in_words
 
 
