@@ -40,7 +40,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __name__)
     module = _MODULE_OF.get(name)
     if name == "__all__":
-        return _surface.listed(__name__)
+        return _surface.list_names(__name__)
     if module is None and name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from_where = importlib.import_module(f".{module or 'functions'}", __name__)

@@ -103,10 +103,10 @@ def _quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _rest(x: np.ndarray, y: np.ndarray, quotient: np.ndarray) -> np.ndarray:
-    return fused(-quotient, y, x)
+    return multiply_add(-quotient, y, x)
 
 
-def fused(x: Any, y: Any, z: Any) -> np.ndarray:
+def multiply_add(x: Any, y: Any, z: Any) -> np.ndarray:
     """``x * y + z`` of float32 or float64, rounded once, as by a card's fused multiply-add."""
     x, y, z = np.asarray(x), np.asarray(y), np.asarray(z)
     with np.errstate(all="ignore"):

@@ -15,9 +15,9 @@ from . import parameters, records
 from .arithmetic import cast
 from .dispatch import array_function, array_ufunc, call, call_ufunc, empty, in_place, put, reduction, take
 from .indexing import Flat, getitem, scatter, setitem, write
-from .launches import ONE, Asked
+from .launches import ONE, Commands
 from .memory import LACKING_DTYPES, Buffer, Stored, check_dtype, root_of
-from .places import current_card, in_use, values_on
+from .places import current_card, simulated_in_use, values_on
 from .refusals import SCALARS, order_of
 from .words import WRITE, in_words
 
@@ -167,7 +167,7 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         """``cupy.ndarray(shape, dtype, …)``: memory of the device in use that nothing has been written to."""
         if memptr is not None:
             raise NotImplementedError("simgpu has no addresses: memptr isn't there")
-        device = in_use[0]()  # `current` in device.py, which imports this file
+        device = simulated_in_use()
         if shape is None:
             raise TypeError("ndarray takes a shape, got None")
         shape = parameters.plain("ndarray", "shape", shape)
@@ -449,7 +449,7 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         device = self.device.begin()
         device.compute(getattr(np.ndarray, name), self.host_values, *args)
         is_last = args[name == "partition"] in (-1, self.ndim - 1)
-        device.launch_function(name, [self.host_values], [], (), {}, ONE if is_last else Asked(3))
+        device.launch_function(name, [self.host_values], [], (), {}, ONE if is_last else Commands(3))
 
     # -- NumPy's functions as methods: `METHODS`, below, has the others ---------------------------
 

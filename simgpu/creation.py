@@ -111,14 +111,14 @@ zeros_like, ones_like, full_like, empty_like = map(_like, ("zeros_like", "ones_l
 # -- By a rule ------------------------------------------------------------------------------------------
 
 # What NumPy makes from numbers, or reads from a file.
-_RULES = word_set("""
+RULES = word_set("""
     arange bartlett blackman diag_indices empty eye full hamming hanning identity indices kaiser linspace logspace
     ones tri tril_indices triu_indices zeros fft.fftfreq fft.rfftfreq
     frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt
 """)
 
 
-def _by_rule(name: str, numpys: Callable) -> Callable:
+def creator(name: str, numpys: Callable) -> Callable:
     """CuPy's function that makes an array on the device in use, by kernels and memsets."""
 
     def function(*args: Any, **keywords: Any) -> Any:

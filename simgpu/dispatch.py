@@ -15,7 +15,7 @@ import numpy as np
 
 from . import formulas, launches, parameters, records, refusals
 from .indexing import add_at, array_of, lies_alike, wrap_around, write
-from .launches import ONE, TEN_EACH, Asked
+from .launches import ONE, TEN_EACH, Commands
 from .memory import Stored, check_dtype, records_seen, root_of
 from .places import current_card, device_among, one_device, values_on
 from .refusals import SCALARS, order_of, refusal
@@ -150,7 +150,7 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
     if given:
         plain["out"] = (given[0].host_values,)
         copy_if_shared(inputs, given[0])
-    differs: Callable | None = formulas.cast_and_summed
+    differs: Callable | None = formulas.cast_and_sum
     if method == "__call__":
         differs = DIFFERENT.get(ufunc.__name__)
         if differs is None and ("casting" in plain or plain.get("dtype") is not None):
@@ -161,8 +161,8 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
         device.launch_product(*values[:2], result)
     else:
         arrays = [x for x in values if isinstance(x, np.ndarray)]
-        asked = launches.asked_by_method(ufunc, method, values, kwargs)
-        device.launch_function(ufunc.__name__, arrays, results, (), {}, asked)
+        commands = launches.commands_of_method(ufunc, method, values, kwargs)
+        device.launch_function(ufunc.__name__, arrays, results, (), {}, commands)
     if given:
         return given[0]
     return tuple(map(device.new, results)) if type(result) is tuple else device.new(result)
@@ -267,8 +267,10 @@ def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, dev
     if made or result is None or kwargs.get("out") is not None:
         if device.cards and found and plan.name not in _MAKING:
             device.begin()
-        asked = launches.asked_by(plan.name, plain_args, plain_kwargs)
-        card.launch_function(plan.name, [x.host_values for x in found.values()], made, plain_args, plain_kwargs, asked)
+        commands = launches.commands_of(plan.name, plain_args, plain_kwargs)
+        card.launch_function(
+            plan.name, [x.host_values for x in found.values()], made, plain_args, plain_kwargs, commands
+        )
     return wrapped_result
 
 
@@ -293,9 +295,9 @@ def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = F
     is_other = values.dtype.char == "e" or has_type or not values.size
     differs = DIFFERENT.get(name) if is_other else None
     result = _compute(device, differs, getattr(np.ndarray, name), args, kwargs)
-    asked = launches.asked_by(name, args, kwargs)
+    commands = launches.commands_of(name, args, kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
-    device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, asked.kernels, asked.library)
+    device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, commands.kernels, commands.library)
     return device.new(result)
 
 
@@ -360,8 +362,8 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     length = x.host_values.size if axis is None else x.host_values.shape[axis]
     device = x.device.begin()
     result = np.take_along_axis(x.host_values, wrap_around(indices.host_values, length), axis)
-    asked = launches.asked_by("take_along_axis", (x.host_values, indices), {})
-    device.ask("take_along_axis", asked, 2 * result.nbytes + indices.nbytes, indices.nbytes)
+    commands = launches.commands_of("take_along_axis", (x.host_values, indices), {})
+    device.issue("take_along_axis", commands, 2 * result.nbytes + indices.nbytes, indices.nbytes)
     return device.new(result)
 
 
@@ -372,8 +374,8 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
     indices, values = array_of(x.device, indices, None), array_of(x.device, values, x.host_values.dtype)
     device = x.device.begin()
     device.compute(formulas.put, np.put, x.host_values, indices.host_values, values.host_values, mode)
-    asked = Asked(1, memsets=1, reads=(1,)) if mode == "raise" else ONE
-    device.ask("put", asked, 2 * values.host_values.nbytes + indices.host_values.nbytes, 1)
+    commands = Commands(1, memsets=1, reads=(1,)) if mode == "raise" else ONE
+    device.issue("put", commands, 2 * values.host_values.nbytes + indices.host_values.nbytes, 1)
 
 
 def _copyto(function: Callable, args: tuple, kwargs: dict, device: Any) -> None:

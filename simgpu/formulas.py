@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import cast, fused, remainder
+from .arithmetic import cast, multiply_add, remainder
 from .events import allowed
 from .words import Unsupported
 
@@ -28,7 +28,7 @@ def check_arrays(name: str, a: Any, b: Any) -> None:
 # -- Writing: floats that become integers -----------------------------------------------------------------------------
 
 
-def as_stored(value: Any, dtype: Any) -> Any:
+def cast_floats(value: Any, dtype: Any) -> Any:
     """`value` as an array of `dtype` gets it from a kernel. Only floats that become integers need that."""
     if dtype is None or np.dtype(dtype).kind not in "iu":
         return value
@@ -36,32 +36,32 @@ def as_stored(value: Any, dtype: Any) -> Any:
     return cast(given, dtype)[()] if given.dtype.kind in "fc" else value
 
 
-def place(values: np.ndarray, where: Any, new: Any) -> None:
+def assign(values: np.ndarray, where: Any, new: Any) -> None:
     """``values[where] = new``."""
     is_float = type(new) is np.ndarray and new.dtype.kind in "fc"
-    values[where] = as_stored(new, values.dtype) if is_float and isinstance(values, np.ndarray) else new
+    values[where] = cast_floats(new, values.dtype) if is_float and isinstance(values, np.ndarray) else new
 
 
 def full(function: Callable, shape: Any, value: Any, dtype: Any = None, *rest: Any, **kwargs: Any) -> Any:
-    return function(shape, as_stored(value, dtype), dtype, *rest, **kwargs)
+    return function(shape, cast_floats(value, dtype), dtype, *rest, **kwargs)
 
 
 def full_like(function: Callable, a: Any, value: Any, dtype: Any = None, *rest: Any, **kwargs: Any) -> Any:
-    return function(a, as_stored(value, a.dtype if dtype is None else dtype), dtype, *rest, **kwargs)
+    return function(a, cast_floats(value, a.dtype if dtype is None else dtype), dtype, *rest, **kwargs)
 
 
 def copyto(function: Callable, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if isinstance(src, (list, tuple)):
         raise AttributeError(f"copyto on a GPU takes an array there or a number, got {src!r}")
-    function(dst, as_stored(src, dst.dtype) if casting == "unsafe" else src, casting, where)
+    function(dst, cast_floats(src, dst.dtype) if casting == "unsafe" else src, casting, where)
 
 
 def astype(function: Callable, x: Any, dtype: Any, **kwargs: Any) -> Any:
-    return function(as_stored(x, dtype), dtype, **kwargs)
+    return function(cast_floats(x, dtype), dtype, **kwargs)
 
 
 def put(function: Callable, a: Any, places: Any, values: Any, *rest: Any, **kwargs: Any) -> None:
-    function(a, places, as_stored(values, a.dtype), *rest, **kwargs)
+    function(a, places, cast_floats(values, a.dtype), *rest, **kwargs)
 
 
 def place_where(function: Callable, a: Any, mask: Any, values: Any) -> None:
@@ -85,7 +85,7 @@ def fill_diagonal(function: Callable, a: Any, value: Any, *rest: Any, **kwargs: 
 
 def _from_host(value: Any, dtype: np.dtype) -> Any:
     """A number gets its type on the host, where NumPy may refuse it. An array's elements get it on the card."""
-    return as_stored(value, dtype) if isinstance(value, np.ndarray) else np.asarray(value, dtype)
+    return cast_floats(value, dtype) if isinstance(value, np.ndarray) else np.asarray(value, dtype)
 
 
 def join(function: Callable, arrays: Any, *rest: Any, out: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
@@ -93,7 +93,7 @@ def join(function: Callable, arrays: Any, *rest: Any, out: Any = None, dtype: An
     if isinstance(arrays, (list, tuple)) and not all(isinstance(x, np.ndarray) for x in arrays):
         raise TypeError(f"{function.__name__} on a GPU takes arrays that are there")
     if kwargs.get("casting") == "unsafe":
-        arrays = [as_stored(x, dtype if out is None else out.dtype) for x in arrays]
+        arrays = [cast_floats(x, dtype if out is None else out.dtype) for x in arrays]
     if out is not None:
         kwargs["out"] = out
     if dtype is not None:
@@ -224,7 +224,7 @@ def arange(function: Callable, *given: Any, dtype: Any = None, **named: Any) -> 
     wide: Any = {"f": np.promote_types(dtype, np.float32), "i": np.int64, "u": np.uint64}[dtype.kind]
     first, each = np.asarray(dtype.type(start)).astype(wide), np.asarray(dtype.type(step)).astype(wide)
     places = np.arange(count).astype(wide)
-    return np.asarray(fused(places, each, first) if dtype.kind == "f" else first + places * each).astype(dtype)
+    return np.asarray(multiply_add(places, each, first) if dtype.kind == "f" else first + places * each).astype(dtype)
 
 
 def linspace(
@@ -572,13 +572,13 @@ def _over_axes(compute: Callable) -> Callable:
 
 
 @_over_axes
-def place_of(function: Callable, a: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
+def arg_extreme(function: Callable, a: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
     """`np.argmax` and `np.argmin`."""
     return function(a, axis, *rest, **kwargs)
 
 
 @_over_axes
-def nan_place(function: Callable, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+def nan_arg_extreme(function: Callable, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """`np.nanargmax` and `np.nanargmin`: of nothing but NaN, -1. An infinity counts, also next to NaN."""
     keepdims = bool(keepdims is True)
     if a.dtype.kind not in "fc":
@@ -748,7 +748,7 @@ def bincount(function: Callable, x: Any, weights: Any = None, minlength: Any = N
 # -- Statistics -------------------------------------------------------------------------------------------------------
 
 
-def silently(function: Callable, *args: Any, **kwargs: Any) -> Any:
+def call_silently(function: Callable, *args: Any, **kwargs: Any) -> Any:
     """NumPy's value without its warning: to see that there's something to warn of, the host would have to wait."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -774,10 +774,10 @@ def sums(function: Callable, x: Any, axis: Any = None, dtype: Any = None, **kwar
         x = _parts_without_nan(x, instead)
     elif instead is not None and x.dtype.kind == "f" and dtype is not None:
         x = np.where(np.isnan(x), x.dtype.type(instead), x)
-    return sum_halves(function, as_stored(x, dtype), axis, dtype, **kwargs)
+    return sum_halves(function, cast_floats(x, dtype), axis, dtype, **kwargs)
 
 
-def running(function: Callable, x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def cumulate(function: Callable, x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running sums and products. With `out`, they're of its type, and what's added up is cast to that first."""
     if axis is not None:
         np.lib.array_utils.normalize_axis_index(axis, x.ndim)  # a number has no axes, not even 0
@@ -785,7 +785,7 @@ def running(function: Callable, x: Any, axis: Any = None, dtype: Any = None, out
     if instead is not None and x.dtype.kind in "fc":
         x = np.where(np.isnan(x), x.dtype.type(instead), x)
     if out is None:
-        return sum_halves(function, as_stored(x, dtype), axis, dtype)
+        return sum_halves(function, cast_floats(x, dtype), axis, dtype)
     if axis is None and out.ndim == 1:
         x = x.ravel()
     x = cast(np.broadcast_to(x, out.shape), out.dtype)
@@ -793,9 +793,9 @@ def running(function: Callable, x: Any, axis: Any = None, dtype: Any = None, out
     return out
 
 
-def cast_and_summed(function: Callable, x: Any, *rest: Any, dtype: Any = None, **kwargs: Any) -> Any:
+def cast_and_sum(function: Callable, x: Any, *rest: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """The same, where `dtype` is a keyword: `np.cumulative_sum`, ``np.add.reduce``."""
-    return sum_halves(function, as_stored(x, dtype), *rest, dtype=dtype, **kwargs)
+    return sum_halves(function, cast_floats(x, dtype), *rest, dtype=dtype, **kwargs)
 
 
 def _parts_without_nan(x: np.ndarray, value: float) -> np.ndarray:
@@ -809,8 +809,8 @@ def _parts_without_nan(x: np.ndarray, value: float) -> np.ndarray:
 def mean(function: Callable, x: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
     """As an integer, it's the mean of the floats, cast. Of nothing, it's NaN without a warning."""
     if dtype is not None and np.dtype(dtype).kind in "biu" and kwargs.get("out") is None:
-        return cast(silently(function, x, axis, np.float64, **kwargs), dtype)
-    return silently(function, x, axis, dtype, **kwargs) if x.size == 0 else function(x, axis, dtype, **kwargs)
+        return cast(call_silently(function, x, axis, np.float64, **kwargs), dtype)
+    return call_silently(function, x, axis, dtype, **kwargs) if x.size == 0 else function(x, axis, dtype, **kwargs)
 
 
 def var(
@@ -822,10 +822,10 @@ def var(
     if dtype is None and kwargs.get("out") is not None and function.__name__ == "var":
         place = kwargs.pop("out")
         made = var(function, x, axis, ddof=ddof, **kwargs)
-        return _written(place, np.asarray(made)).astype(made.dtype, copy=False)
+        return _write_out(place, np.asarray(made)).astype(made.dtype, copy=False)
     rest = (dtype, *rest)
     if math.prod(x.shape[i] for i in axes_of(x, axis)) <= ddof:
-        made = np.asarray(silently(function, x, axis, *rest, **kwargs))
+        made = np.asarray(call_silently(function, x, axis, *rest, **kwargs))
         made[...] = np.nan
         return made
     if _is_half(x):
@@ -857,7 +857,7 @@ def average(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
     if weights is not None and weights.ndim != 1 and weights.shape != x.shape:
         raise TypeError(f"average takes weights with one axis, or of shape {x.shape}, got shape {weights.shape}")
     if x.size == 0:
-        return silently(function, x, *rest, **kwargs)
+        return call_silently(function, x, *rest, **kwargs)
     return sum_halves(function, x, *rest, **kwargs)
 
 
@@ -868,9 +868,9 @@ def median(function: Callable, a: Any, axis: Any = None, **kwargs: Any) -> Any:
     return function(a, axis, **kwargs)
 
 
-def of_some(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
+def nan_statistics(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
     """`nanmean`, `nanvar` and `nanstd`."""
-    made = silently(sum_halves, function, x, axis, *rest, **kwargs)
+    made = call_silently(sum_halves, function, x, axis, *rest, **kwargs)
     is_typed = bool(rest) or kwargs.get("dtype") is not None
     if function is np.nanvar and is_typed and kwargs.get("out") is None and x.dtype.kind in "fc":
         made = made.astype(x.real.dtype)  # whatever type it's computed in
@@ -885,7 +885,7 @@ def _spread_of_few(x: Any, axis: Any, ddof: float, keepdims: bool, made: Any) ->
     is_few = (~is_nan).sum(axis=axis, keepdims=keepdims) <= ddof
     if not is_few.any():
         return made
-    is_mean = x == silently(np.nanmean, x, axis=axis, keepdims=True)
+    is_mean = x == call_silently(np.nanmean, x, axis=axis, keepdims=True)
     value = np.where((is_nan | is_mean).any(axis=axis, keepdims=keepdims), np.nan, np.inf)
     return np.where(is_few, value, made).astype(np.asarray(made).dtype)
 
@@ -894,7 +894,7 @@ def nanmedian(function: Callable, a: Any, axis: Any = None, *, out: Any = None, 
     """NaN becomes the type's largest number, which an infinity comes after: the median of NaN, 1 and inf isn't inf."""
     keepdims = keepdims is True
     if a.dtype.kind not in "fc" or a.size == 0:
-        return silently(np.median, a, axis, out=out, keepdims=keepdims)
+        return call_silently(np.median, a, axis, out=out, keepdims=keepdims)
     axes = axes_of(a, axis)
     kept = [i for i in range(a.ndim) if i not in axes]
     rows = a.transpose(*kept, *axes).reshape(*[a.shape[i] for i in kept], -1)
@@ -907,11 +907,11 @@ def nanmedian(function: Callable, a: Any, axis: Any = None, *, out: Any = None, 
     made = np.where(counts > 0, middle, np.nan).astype(a.dtype)[..., 0]
     if keepdims:
         made = made.reshape([1 if i in axes else n for i, n in enumerate(a.shape)])
-    return made if out is None else _written(out, made)
+    return made if out is None else _write_out(out, made)
 
 
-def _written(out: np.ndarray, made: np.ndarray) -> np.ndarray:
-    place(out, ..., made)
+def _write_out(out: np.ndarray, made: np.ndarray) -> np.ndarray:
+    assign(out, ..., made)
     return out
 
 
@@ -934,7 +934,7 @@ def quantile(
     if np.ndim(q) > 1:
         raise ValueError(f"{function.__name__} on a GPU takes q with at most one axis, got shape {np.shape(q)}")
     if a.size == 0 or a.dtype.kind == "c" or not ((np.asarray(share) >= 0) & (share <= 1)).all():
-        return silently(function, a, q, axis, out=out, method=method, keepdims=keepdims)
+        return call_silently(function, a, q, axis, out=out, method=method, keepdims=keepdims)
     dtype = np.result_type(a, share)
     axes = axes_of(a, axis)
     kept = [i for i in range(a.ndim) if i not in axes]
@@ -950,7 +950,7 @@ def quantile(
     if keepdims:
         made = made.reshape(len(places), *[1 if i in axes else n for i, n in enumerate(a.shape)])
     made = np.ascontiguousarray(made) if np.ndim(q) else made[0].copy()
-    return made if out is None else _written(out, made)
+    return made if out is None else _write_out(out, made)
 
 
 def _places(share: np.ndarray, count: int, method: str) -> np.ndarray:
@@ -983,7 +983,7 @@ def _between(rows: np.ndarray, places: np.ndarray, dtype: np.dtype) -> np.ndarra
     step = (above - below).astype(dtype) if rows.dtype.char in "fd" else high - low
     if dtype.kind != "f" or dtype == np.float16:
         return np.where(weight < 0.5, low + step * weight, high - step * (1 - weight)).astype(dtype)
-    return np.where(weight < 0.5, fused(step, weight, low), fused(-step, 1 - weight, high))
+    return np.where(weight < 0.5, multiply_add(step, weight, low), multiply_add(-step, 1 - weight, high))
 
 
 def cov(
@@ -1074,7 +1074,7 @@ def interp(
 # result is inf, nan, or half done. Here it's nan. Other matrices in a stack are right.
 
 
-def _accepting_singular() -> Any:
+def _ignore_singular() -> Any:
     return contextlib.suppress(*[np.linalg.LinAlgError] * allowed.singular)
 
 
@@ -1083,25 +1083,25 @@ def solve(function: Callable, x: Any, *rest: Any) -> Any:
         raise ValueError(
             f"solve on a GPU takes a of shape (…, M, M) and b of (…, M, K), got {x.shape}, {rest[0].shape}"
         )
-    with _accepting_singular():
+    with _ignore_singular():
         return function(x, *rest)
     is_singular = np.linalg.slogdet(x)[0] == 0  # raises again if it isn't square
     return function(np.where(is_singular[..., None, None], np.nan, x), *rest)
 
 
 def cholesky(function: Callable, x: Any) -> Any:
-    with _accepting_singular():
+    with _ignore_singular():
         return function(x)
     if x.ndim > 2:
         return np.stack([cholesky(function, part) for part in x])
     return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan if x.ndim == 2 else function(x)
 
 
-def or_nan(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
+def nan_if_singular(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
     """Singular values and eigenvalues. Of a matrix with NaN or inf, NumPy raises that it finds none."""
     if x.ndim < 2:
         return function(x, *rest, **kwargs)
-    with _accepting_singular():
+    with _ignore_singular():
         return function(x, *rest, **kwargs)
     is_bad = ~np.isfinite(x).all(axis=(-2, -1))
     made = function(np.where(is_bad[..., None, None], 0, x).astype(x.dtype), *rest, **kwargs)  # raises again if it's x
@@ -1116,12 +1116,12 @@ def or_nan(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
 
 def cond(function: Callable, x: Any, *rest: Any) -> Any:
     """It's NaN only if there's NaN in the matrix."""
-    made = np.asarray(or_nan(function, x, *rest))
+    made = np.asarray(nan_if_singular(function, x, *rest))
     return np.where(np.isnan(made) & ~np.isnan(x).any(axis=(-2, -1)), made.dtype.type(np.inf), made)
 
 
-def eigen(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
-    return in_float32(functools.partial(or_nan, function), x, *rest, **kwargs)
+def eigenvalues(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
+    return in_float32(functools.partial(nan_if_singular, function), x, *rest, **kwargs)
 
 
 def norm(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
@@ -1130,7 +1130,7 @@ def norm(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
         raise ValueError("linalg.norm: of no elements, there's no largest and no smallest")
     if _is_half(x):
         return sum_halves(function, x, *rest, **kwargs)
-    return or_nan(function, x, *rest, **kwargs) if x.ndim == 2 else function(x, *rest, **kwargs)
+    return nan_if_singular(function, x, *rest, **kwargs) if x.ndim == 2 else function(x, *rest, **kwargs)
 
 
 def einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
@@ -1156,7 +1156,7 @@ def lstsq(function: Callable, a: Any, b: Any, rcond: Any = None) -> Any:
     if a.ndim != 2 or b.ndim > 2 or b.ndim < 1 or len(a) != len(b):
         return function(a, b, rcond)  # this raises
     rows, columns = a.shape
-    u, s, vh = or_nan(np.linalg.svd, a, full_matrices=False)
+    u, s, vh = nan_if_singular(np.linalg.svd, a, full_matrices=False)
     if rcond is None:
         rcond = np.finfo(s.dtype).eps * max(rows, columns)
     elif rcond <= 0 or rcond >= 1:

@@ -24,7 +24,7 @@ from .launches import ABOUT_ARRAYS
 from .memory import LACKING_DTYPES, Stored, check_dtype
 from .places import device_among
 from .refusals import LACKING_UFUNCS, SCALARS, is_lacking, keyword_refusal, refusal
-from .surface import getter, lacking
+from .surface import attribute_error, getter
 from .words import Unsupported, word_set
 
 # Names that NumPy 2 gave up, and second names.
@@ -247,14 +247,14 @@ def get(name: str) -> Any:
         numpys = getattr(np.exceptions, name, None)
     if name in OF_NUMPY:
         return numpys
-    if name in creation._RULES:
-        return creation._by_rule(name, numpys)
+    if name in creation.RULES:
+        return creation.creator(name, numpys)
     if isinstance(numpys, np.ufunc) and name not in LACKING_UFUNCS and numpys is not np.matmul:
         return _ufuncs.setdefault(numpys, ufunc(numpys))
     if numpys in (np.matmul, np.isfortran) or isinstance(numpys, _TYPE) and not is_lacking(numpys):
         return of_arrays(name, numpys)
     parent, _, last = name.rpartition(".")
-    raise lacking(f"simgpu.{parent}".rstrip("."), last)
+    raise attribute_error(f"simgpu.{parent}".rstrip("."), last)
 
 
 def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:

@@ -100,15 +100,15 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
     """``x[index] += values`` with an index array. Repeated positions add up (`cupyx.scatter_add`)."""
     device = one_device(x.device, values).begin()
     place, arrays = index_arrays(device, index, x.host_values.shape)
-    device.compute(np.add.at, x.host_values, place, formulas.as_stored(values.host_values, x.host_values.dtype))
+    device.compute(np.add.at, x.host_values, place, formulas.cast_floats(values.host_values, x.host_values.dtype))
     moved = 3 * values.host_values.nbytes + sum(array.nbytes for array in arrays)
-    device.ask("scatter_add", launches.asked_at(arrays, x.host_values), moved, values.host_values.nbytes)
+    device.issue("scatter_add", launches.commands_at(arrays, x.host_values), moved, values.host_values.nbytes)
 
 
 def write(device: Any, values: Any, place: Any, new: Any) -> None:
     """``values[place] = new``, unless only shapes are computed."""
     if device.instead is None:
-        device.compute(formulas.place, values, place, new)
+        device.compute(formulas.assign, values, place, new)
 
 
 def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
@@ -187,9 +187,9 @@ def _axes_of(part: Any) -> int:
 
 
 def _count(x: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
-    asked = launches.asked_at(arrays, x.host_values, found=moved > 0)
-    x.device.launch(name, 2 * moved + sum(array.nbytes for array in arrays), count=asked.kernels)
-    x.device.besides(f"{name} with a mask" if asked.reads else name, asked, moved)
+    commands = launches.commands_at(arrays, x.host_values, found=moved > 0)
+    x.device.launch(name, 2 * moved + sum(array.nbytes for array in arrays), count=commands.kernels)
+    x.device.issue_others(f"{name} with a mask" if commands.reads else name, commands, moved)
 
 
 # -- ``np.add.at`` and the like: many threads change one place, one after the other, by atomic operations --------
@@ -218,13 +218,13 @@ def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
         raise TypeError(f"{ufunc.__name__}.at does not exist on a GPU for dtype {x.host_values.dtype}")
     device = x.device.begin()
     kind = x.host_values.dtype
-    added = [formulas.as_stored(array_of(device, value, kind).host_values, kind) for value in given]
+    added = [formulas.cast_floats(array_of(device, value, kind).host_values, kind) for value in given]
     place, arrays = index_arrays(device, index, x.host_values.shape)
     device.compute(ufunc.at, x.host_values, place, *added)
     # For each place, what's there is read and written; what's added is read.
     places = arrays[0].size if arrays and arrays[0].dtype.kind != "b" else len(x.host_values)
     moved = 2 * places * x.host_values[:1].nbytes + sum(y.nbytes for y in added + arrays)
-    device.ask(f"{ufunc.__name__}.at", launches.asked_at(arrays, x.host_values), moved, x.host_values.nbytes)
+    device.issue(f"{ufunc.__name__}.at", launches.commands_at(arrays, x.host_values), moved, x.host_values.nbytes)
 
 
 class Flat:
@@ -261,7 +261,7 @@ class Flat:
             return
         device = x.device.begin()
         value = array_of(device, value, x.dtype)
-        write(device, x.host_values.flat, place, formulas.as_stored(value.host_values, x.dtype))
+        write(device, x.host_values.flat, place, formulas.cast_floats(value.host_values, x.dtype))
         device.launch("flat", 2 * x.host_values.itemsize * len(range(*place.indices(x.size))))
 
     def _place(self, index: Any) -> Any:

@@ -21,7 +21,7 @@ from .events import allowed
 from .words import word_set
 
 
-class Asked(NamedTuple):
+class Commands(NamedTuple):
     """What one call asks of a GPU."""
 
     kernels: int = 1
@@ -31,12 +31,12 @@ class Asked(NamedTuple):
     reads: tuple[int, ...] = ()  # the bytes of copies back, which the host waits for
     library: bool = False  # the first kernel comes from cuBLAS or CUB, which takes CuPy longer to launch
 
-    def and_kernels(self, count: int) -> Asked:
+    def and_kernels(self, count: int) -> Commands:
         return self._replace(kernels=self.kernels + count)
 
 
-NOTHING, ONE, BY_LIBRARY = Asked(0), Asked(1), Asked(1, library=True)
-Entry = Asked | Callable[..., Asked]
+NOTHING, ONE, BY_LIBRARY = Commands(0), Commands(1), Commands(1, library=True)
+Entry = Commands | Callable[..., Commands]
 
 
 def from_table(default: Any, entry: Callable, *args: Any, **kwargs: Any) -> Any:
@@ -74,7 +74,7 @@ def _way(x: np.ndarray, axis: Any) -> str:
 
 def _by_cupy(x, axis=None, *rest, **kwargs):
     """What CUB has no function for: ``any``, ``all``, and sums without NaNs."""
-    return Asked(2) if x.size >= _TINY and _way(x, axis) == "all" else ONE
+    return Commands(2) if x.size >= _TINY and _way(x, axis) == "all" else ONE
 
 
 def reduces_with_cub(x: np.ndarray, axis: Any) -> bool:
@@ -84,13 +84,13 @@ def reduces_with_cub(x: np.ndarray, axis: Any) -> bool:
     return math.prod([x.shape[i] for i in axis]) >= _TINY if way == "rows" else x.size >= _TINY
 
 
-def _by_cub(x: np.ndarray, axis: Any, is_for_cub: bool, more: int = 0) -> Asked:
+def _by_cub(x: np.ndarray, axis: Any, is_for_cub: bool, more: int = 0) -> Commands:
     """What CUB asks for, and this many kernels `more`; or what CuPy does by itself."""
     if not is_for_cub:
         return _by_cupy(x, axis)
     if (way := _way(x, axis)) == "other":
         return ONE
-    return Asked(more + (2 if way == "all" and x.nbytes > _BLOCK else 1), library=True)
+    return Commands(more + (2 if way == "all" and x.nbytes > _BLOCK else 1), library=True)
 
 
 def _is_summed(x: np.ndarray, dtype: Any) -> bool:
@@ -133,12 +133,12 @@ def _argmax(x, axis=None, *rest, **kwargs):
 def _nanmax(x, axis=None, *rest, **kwargs):
     """To warn of a NaN in the result, CuPy looks for one: `isnan`, `any`, and the host reads the answer."""
     kept = 1 if axis is None else x.size // max(1, math.prod(np.take(x.shape, np.atleast_1d(axis)).tolist()))
-    return Asked(_by_cupy(x, axis).kernels + 1 + (2 if kept >= _TINY else 1), reads=(1,))
+    return Commands(_by_cupy(x, axis).kernels + 1 + (2 if kept >= _TINY else 1), reads=(1,))
 
 
 def _nanvar(x, axis=None, *rest, **kwargs):
     """How many numbers there are, their sum, and the squared differences."""
-    return Asked(2 * _by_cupy(x, axis).kernels + 1)
+    return Commands(2 * _by_cupy(x, axis).kernels + 1)
 
 
 def _norm(x, ord=None, axis=None, *rest, **kwargs):
@@ -153,7 +153,7 @@ def _equal(x, y, *rest, **kwargs):
         size = math.prod(np.broadcast_shapes(np.shape(x), np.shape(y)))
     except ValueError:  # different shapes: the host knows the answer
         return NOTHING
-    return Asked(1 + (2 if size >= _TINY else 1))
+    return Commands(1 + (2 if size >= _TINY else 1))
 
 
 # -- Pieces, places, order -------------------------------------------------------------------------
@@ -165,35 +165,35 @@ _CHUNK = 512  # elements that each kernel of a scan takes together
 def _concatenate(arrays, *rest, **kwargs):
     """One copy per array. But one kernel, which gets the addresses, joins more than eight small ones of one type."""
     if len(arrays) <= 8:
-        return Asked(len(arrays))
+        return Commands(len(arrays))
     arrays = [np.asarray(array) for array in arrays]
     small = sum(array.nbytes for array in arrays) < _MANY * len(arrays)
     if not small or len({array.dtype for array in arrays}) > 1:
-        return Asked(len(arrays))
+        return Commands(len(arrays))
     alike = len({array.shape for array in arrays}) == 1 and all(array.flags.c_contiguous for array in arrays)
-    return Asked(1, uploads=(8 * len(arrays),) * (1 if alike else 3))  # also their lengths and steps
+    return Commands(1, uploads=(8 * len(arrays),) * (1 if alike else 3))  # also their lengths and steps
 
 
 def _take_along_axis(x, *rest, **kwargs):
     """An arange for each other axis, then zeros, a kernel per axis that adds up the positions, and the take."""
-    return Asked(2 * x.ndim, memsets=1) if x.ndim > 1 else ONE
+    return Commands(2 * x.ndim, memsets=1) if x.ndim > 1 else ONE
 
 
 def _roll(x, shift, axis=None):
     """Each rolled axis cuts the array in two, and each part is copied: as it is, if it lies in one piece of memory."""
     pieces = 2 ** np.broadcast(shift, 0 if axis is None else axis).size
     if pieces > 2 or not x.flags.c_contiguous or not (axis is None or axis == 0 or axis == -x.ndim):
-        return Asked(pieces)
+        return Commands(pieces)
     length = x.size if axis is None else x.shape[0]
     lengths = [n for n in (int(shift) % max(length, 1), -int(shift) % max(length, 1)) if n]
-    return Asked(lengths.count(1), copies=len(lengths) - lengths.count(1))  # one row has one axis less
+    return Commands(lengths.count(1), copies=len(lengths) - lengths.count(1))  # one row has one axis less
 
 
 def _pad(x, width, mode="constant", **kwargs):
     """Memory for the result, and a copy into it. Other values than 0 take a kernel for each edge."""
     if mode == "constant" and np.all(np.asarray(kwargs.get("constant_values", 0)) == 0):
-        return Asked(0, memsets=1, copies=1) if x.ndim == 1 and x.flags.c_contiguous else Asked(1, memsets=1)
-    return Asked(1 + x.ndim * (2 if mode == "constant" else 3))
+        return Commands(0, memsets=1, copies=1) if x.ndim == 1 and x.flags.c_contiguous else Commands(1, memsets=1)
+    return Commands(1 + x.ndim * (2 if mode == "constant" else 3))
 
 
 def scans(size: int) -> int:
@@ -205,46 +205,48 @@ def _nonzero(x, *rest, **kwargs):
     """Whether each element isn't 0; running totals, where the host reads the last one; the positions."""
     x = np.asarray(x)
     running = scans(x.size) if x.size <= _CHUNK else 1 + scans(-(-x.size // _CHUNK))
-    return Asked((x.dtype.kind != "b") + running + 1, reads=(4,))
+    return Commands((x.dtype.kind != "b") + running + 1, reads=(4,))
 
 
 def _where(condition, x=None, y=None):
     if x is None:
         return _nonzero(condition)
-    return ONE if getattr(condition, "dtype", np.dtype(bool)).kind == "b" else Asked(2)
+    return ONE if getattr(condition, "dtype", np.dtype(bool)).kind == "b" else Commands(2)
 
 
 def _einsum(subscripts, *operands, **kwargs):
     """A sum over one operand is one kernel; a sum over two is a product of batches, after copies in the right order."""
     if not isinstance(subscripts, str) or len(operands) > 2:
-        return Asked(1 + 2 * (len(operands) - 1))
+        return Commands(1 + 2 * (len(operands) - 1))
     terms, arrow, result = subscripts.replace(" ", "").partition("->")
     contracts = set(terms) - {",", "."} - set(result) if arrow else {c for c in terms if terms.count(c) > 1} - {","}
     if len(operands) == 1:
         return ONE if contracts else NOTHING
-    return Asked(3, library=True) if contracts else ONE
+    return Commands(3, library=True) if contracts else ONE
 
 
 def _cumsum(x, axis=None, *rest, **kwargs):
     """A copy, then CUB's two kernels in place; along an axis, one of CuPy's own."""
-    return Asked(3) if axis is None else Asked(2)
+    return Commands(3) if axis is None else Commands(2)
 
 
 def _sort(x, axis=-1, *rest, **kwargs):
     """A copy, which Thrust sorts along the last axis. Another axis takes its place before, and goes back after."""
-    return Asked(2) if axis is None or x.ndim < 2 or axis in (-1, x.ndim - 1) else Asked(4)
+    return Commands(2) if axis is None or x.ndim < 2 or axis in (-1, x.ndim - 1) else Commands(4)
 
 
 KERNELS: dict[str, Entry] = {
-    "zeros": Asked(0, memsets=1), "zeros_like": Asked(0, memsets=1),  # _creation/basic.py:224, :257
-    "eye": Asked(1, memsets=1), "identity": Asked(1, memsets=1),  # _creation/basic.py:111: zeros, and the diagonal
+    "zeros": Commands(0, memsets=1), "zeros_like": Commands(0, memsets=1),  # _creation/basic.py:224, :257
+    "eye": Commands(1, memsets=1),
+    "identity": Commands(1, memsets=1),  # _creation/basic.py:111: zeros, and the diagonal
     "ix_": NOTHING,
-    "linspace": Asked(2), "logspace": Asked(3),  # _creation/ranges.py:67: all, and then the last one; a power
-    "indices": lambda dimensions, *rest: Asked(2 * len(dimensions)),  # _indexing/generate.py:139: aranges, and copies
+    "linspace": Commands(2), "logspace": Commands(3),  # _creation/ranges.py:67: all, and then the last one; a power
+    # _indexing/generate.py:139: aranges, and copies
+    "indices": lambda dimensions, *rest: Commands(2 * len(dimensions)),
     # reductions, _core/_routines_math.pyx:88 and _core/_routines_statistics.pyx
     "sum": _sum, "prod": _sum, "mean": _mean,
     "average": lambda x, axis=None, weights=None, *rest, **kwargs: (
-        _mean(x, axis) if weights is None else Asked(6, reads=(1,))
+        _mean(x, axis) if weights is None else Commands(6, reads=(1,))
     ),
     "var": _var, "std": lambda x, *rest, **kwargs: _var(x, *rest, **kwargs).and_kernels(1),
     "max": _max, "min": _max, "amax": _max, "amin": _max, "ptp": _ptp,
@@ -254,33 +256,33 @@ KERNELS: dict[str, Entry] = {
     "nanvar": _nanvar, "nanstd": lambda x, *rest, **kwargs: _nanvar(x, *rest, **kwargs).and_kernels(1),
     "linalg.norm": _norm,  # linalg/_norms.py:33
     "allclose": _equal, "array_equal": _equal, "array_equiv": _equal,  # _logic/comparison.py:44
-    "cov": Asked(10), "corrcoef": Asked(15),  # _statistics/correlation.py:12
-    "median": Asked(5),  # _core/_routines_statistics.pyx:398: copy, sort, mean, is there a NaN, where
-    "percentile": Asked(5), "quantile": Asked(5),  # _statistics/order.py:296
-    "histogram": Asked(17, memsets=1, copies=2, reads=(1, 1, 1, 1)),  # _statistics/histogram.py:180
-    "bincount": Asked(5, memsets=1, reads=(1, 8)),  # _statistics/histogram.py:520: none below 0, and the largest
+    "cov": Commands(10), "corrcoef": Commands(15),  # _statistics/correlation.py:12
+    "median": Commands(5),  # _core/_routines_statistics.pyx:398: copy, sort, mean, is there a NaN, where
+    "percentile": Commands(5), "quantile": Commands(5),  # _statistics/order.py:296
+    "histogram": Commands(17, memsets=1, copies=2, reads=(1, 1, 1, 1)),  # _statistics/histogram.py:180
+    "bincount": Commands(5, memsets=1, reads=(1, 8)),  # _statistics/histogram.py:520: none below 0, and the largest
     # products; `launches_of_product` for @
     "dot": lambda x, y, *rest, **kwargs: launches_of_product(x, y) if np.ndim(x) < 3 > np.ndim(y) else BY_LIBRARY,
     "inner": lambda x, y: launches_of_product(x, y.T) if np.ndim(x) < 3 > np.ndim(y) else BY_LIBRARY,
     "vdot": lambda x, y: launches_of_product(x.ravel(), y.ravel()),
     "tensordot": BY_LIBRARY,  # linalg/_product.py:358
     "einsum": _einsum,  # linalg/_einsum.py:443
-    "cross": Asked(9),  # linalg/_product.py:127: two products and a difference for each element
-    "trapezoid": Asked(4),  # _math/sumprod.py:712
-    "gradient": Asked(6, copies=3),  # _math/sumprod.py:428
-    "polyval": Asked(4),  # lib/_routines_poly.py:310
-    "vander": Asked(2),  # _creation/matrix.py:146
+    "cross": Commands(9),  # linalg/_product.py:127: two products and a difference for each element
+    "trapezoid": Commands(4),  # _math/sumprod.py:712
+    "gradient": Commands(6, copies=3),  # _math/sumprod.py:428
+    "polyval": Commands(4),  # lib/_routines_poly.py:310
+    "vander": Commands(2),  # _creation/matrix.py:146
     # joined and cut: a copy per piece, _core/_routines_manipulation.pyx:734
     **dict.fromkeys(word_set("concatenate stack vstack hstack dstack column_stack"), _concatenate),
-    "append": Asked(2), "meshgrid": lambda *arrays, **kwargs: Asked(len(arrays)),
+    "append": Commands(2), "meshgrid": lambda *arrays, **kwargs: Commands(len(arrays)),
     "roll": _roll,  # _manipulation/rearrange.py:75
     "pad": _pad,  # _padding/pad.py:419
-    "diff": lambda x, n=1, *rest, **kwargs: Asked(n),  # _math/sumprod.py:363
-    "tril": Asked(2), "triu": Asked(2),  # _creation/matrix.py:104: tri, where
-    "diag": lambda x, k=0: Asked(1, memsets=x.ndim == 1),  # _creation/matrix.py:9
-    "fill_diagonal": Asked(2),  # _indexing/insert.py:144
-    "nan_to_num": Asked(3, memsets=1),  # _math/misc.py:448: three numbers, and where they go
-    "select": Asked(2),  # _indexing/indexing.py:165
+    "diff": lambda x, n=1, *rest, **kwargs: Commands(n),  # _math/sumprod.py:363
+    "tril": Commands(2), "triu": Commands(2),  # _creation/matrix.py:104: tri, where
+    "diag": lambda x, k=0: Commands(1, memsets=x.ndim == 1),  # _creation/matrix.py:9
+    "fill_diagonal": Commands(2),  # _indexing/insert.py:144
+    "nan_to_num": Commands(3, memsets=1),  # _math/misc.py:448: three numbers, and where they go
+    "select": Commands(2),  # _indexing/indexing.py:165
     # at places in index arrays and masks
     "take_along_axis": _take_along_axis, "put_along_axis": _take_along_axis,  # _indexing/indexing.py:33
     "nonzero": _nonzero, "flatnonzero": _nonzero, "argwhere": _nonzero,  # _core/_routines_indexing.pyx:91
@@ -288,21 +290,21 @@ KERNELS: dict[str, Entry] = {
     # _core/_routines_indexing.pyx:214
     **dict.fromkeys(("compress", "extract"), lambda condition, *rest, **kwargs: _nonzero(condition).and_kernels(1)),
     "choose": lambda x, choices, out=None, mode="raise": {  # _core/_routines_indexing.pyx:182
-        "raise": Asked(5, reads=(1, 1)), "wrap": Asked(2), "clip": ONE,  # whether every choice is one of them
+        "raise": Commands(5, reads=(1, 1)), "wrap": Commands(2), "clip": ONE,  # whether every choice is one of them
     }[mode],
-    "putmask": lambda x, mask, values: Asked(scans(x.size) + 2, reads=(4,)),
-    "trim_zeros": Asked(2, reads=(8, 8)),
+    "putmask": lambda x, mask, values: Commands(scans(x.size) + 2, reads=(4,)),
+    "trim_zeros": Commands(2, reads=(8, 8)),
     # in order
     "cumsum": _cumsum, "cumprod": _cumsum,  # _core/_routines_math.pyx:702
     "nancumsum": lambda x, *rest, **kwargs: _cumsum(x, *rest, **kwargs).and_kernels(1),
-    "sort": _sort, "argsort": Asked(2),  # _core/_routines_sorting.pyx
+    "sort": _sort, "argsort": Commands(2),  # _core/_routines_sorting.pyx
     "partition": lambda x, kth, axis=-1: _sort(x, axis),
     # sorts, then checks twice that each place is one in the array
-    "argpartition": lambda x, *rest, **kwargs: Asked(6 + 2 * max(x.ndim, 1), reads=(1, 1)),
-    "unique": Asked(7, copies=1, reads=(4,)),  # _manipulation/add_remove.py:196
-    "isin": Asked(3),  # _logic/truth.py:194
-    "searchsorted": Asked(1, memsets=1), "digitize": Asked(1, memsets=1),  # _sorting/search.py:405
-    "interp": Asked(2, memsets=1),  # _math/misc.py:533
+    "argpartition": lambda x, *rest, **kwargs: Commands(6 + 2 * max(x.ndim, 1), reads=(1, 1)),
+    "unique": Commands(7, copies=1, reads=(4,)),  # _manipulation/add_remove.py:196
+    "isin": Commands(3),  # _logic/truth.py:194
+    "searchsorted": Commands(1, memsets=1), "digitize": Commands(1, memsets=1),  # _sorting/search.py:405
+    "interp": Commands(2, memsets=1),  # _math/misc.py:533
 }  # fmt: skip
 
 # The results of these lie in memory as their first argument does; of all others, row by row.
@@ -316,25 +318,25 @@ ABOUT_ARRAYS = word_set("""ndim shape size result_type can_cast min_scalar_type 
 _LOOKED_AT = word_set("linalg.inv linalg.solve linalg.cholesky linalg.matrix_power")
 
 
-def asked_by(name: str, args: Sequence, kwargs: dict) -> Asked:
+def commands_of(name: str, args: Sequence, kwargs: dict) -> Commands:
     entry = KERNELS.get(name, ONE)
-    asked = entry if isinstance(entry, Asked) else from_table(ONE, entry, *args, **kwargs)
+    asked = entry if isinstance(entry, Commands) else from_table(ONE, entry, *args, **kwargs)
     if name in _LOOKED_AT and not allowed.singular:  # inside `cupyx.errstate(linalg="raise")`
         return asked._replace(reads=(4,))
     return asked
 
 
-def asked_by_method(ufunc: np.ufunc, method: str, values: Sequence, kwargs: dict) -> Asked:
+def commands_of_method(ufunc: np.ufunc, method: str, values: Sequence, kwargs: dict) -> Commands:
     """What ``np.add.reduce(x)`` and the like ask for. A ufunc by itself is one kernel."""
     axis = kwargs.get("axis", values[1] if len(values) > 1 else 0)
     if method == "outer":
-        return Asked(3)  # copies of both operands, stretched
+        return Commands(3)  # copies of both operands, stretched
     if method == "accumulate":
         return _cumsum(values[0], axis)
     return _sum(values[0], axis) if method == "reduce" and ufunc.__name__ in ("add", "multiply") else ONE
 
 
-def launches_of_product(x: np.ndarray, y: np.ndarray) -> Asked:
+def launches_of_product(x: np.ndarray, y: np.ndarray) -> Commands:
     """What ``x @ y`` asks for: one kernel for two matrices, and one for two equally large batches of them.
 
     A result of one element isn't left to cuBLAS: it's a product, a sum and a copy (`tensordot_core` in CuPy's
@@ -348,28 +350,28 @@ def launches_of_product(x: np.ndarray, y: np.ndarray) -> Asked:
         batch = max(x.ndim, y.ndim) - 2
         left, right = ((1,) * (batch - len(array.shape[:-2])) + array.shape[:-2] for array in (x, y))
         copies = sum(array.dtype != dtype or not array.flags.c_contiguous for array in (x, y)) + (dtype != kind)
-        return Asked(1 + copies + (3 * batch if left != right else 0), library=True)
+        return Commands(1 + copies + (3 * batch if left != right else 0), library=True)
     if not x.ndim or not y.ndim:
         return ONE
     if not x.size or not y.size:
-        return Asked(0, memsets=1)
+        return Commands(0, memsets=1)
     apart = (not x.flags.forc) + (not y.flags.forc)
     if x.size == y.size == x.shape[-1]:
-        return Asked(3 + apart + (x.size * kind.itemsize > _BLOCK))
+        return Commands(3 + apart + (x.size * kind.itemsize > _BLOCK))
     casts = 0 if x.dtype is y.dtype else sum(array.dtype != kind for array in (x, y))
     return BY_LIBRARY.and_kernels(max(apart, casts)) if casts or apart else BY_LIBRARY
 
 
-def asked_at(arrays: Sequence[np.ndarray], x: np.ndarray, found: bool = True) -> Asked:
+def commands_at(arrays: Sequence[np.ndarray], x: np.ndarray, found: bool = True) -> Commands:
     """What reading or writing `x` with these index arrays asks for. With a mask, maybe nothing was `found`."""
     masks = [array for array in arrays if array.dtype.kind == "b"]
     if masks:
         running = scans(masks[0].size)
         if masks[0].ndim < x.ndim:  # a mask of rows becomes one of all elements
             running += 1 + scans(x.size)
-        return Asked(running + found, reads=(4,))
+        return Commands(running + found, reads=(4,))
     # One array takes one kernel. Several are combined first: zeros, a kernel for each, then the read or write.
-    return ONE if len(arrays) <= 1 else Asked(len(arrays) + 1, memsets=1)
+    return ONE if len(arrays) <= 1 else Commands(len(arrays) + 1, memsets=1)
 
 
 # -- How much work that is: bytes read and written, and operations, about one per element unless it's listed here.

@@ -69,7 +69,7 @@ def make_aligned_dtype(dtype: Any, *, alignment: int = -1, recurse: bool = True)
     >>> make_aligned_dtype(np.dtype([("a", "i1"), ("b", "f8")])).itemsize
     16
     """
-    return records.aligned(dtype, alignment)
+    return records.align(dtype, alignment)
 
 
 # -- Functions that remember their results ---------------------------------------------------------------------------
@@ -94,13 +94,13 @@ def memoize(for_each_device: bool = False) -> Callable:
         _memos.append(memo)
 
         @functools.wraps(function)
-        def remembering(*args: Any, **kwargs: Any) -> Any:
+        def remember(*args: Any, **kwargs: Any) -> Any:
             key = (current().index if for_each_device else -1, args, frozenset(kwargs.items()))
             if key not in memo:
                 memo[key] = function(*args, **kwargs)
             return memo[key]
 
-        return remembering
+        return remember
 
     return decorator
 
@@ -151,7 +151,7 @@ def issctype(rep: Any) -> bool:
     return isinstance(rep, (type, np.dtype)) and obj2sctype(rep) not in (None, np.object_)
 
 
-def _gone(name: str, instead: str) -> Callable:
+def _removed_function(name: str, instead: str) -> Callable:
     def function(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"This function has been removed in NumPy v2.\nUse {instead} instead.\n")
 
@@ -159,11 +159,11 @@ def _gone(name: str, instead: str) -> Callable:
     return function
 
 
-find_common_type = _gone("find_common_type", "`promote_types` or `result_type`")
-set_string_function = _gone("set_string_function", "`np.set_printoptions`")
-get_array_wrap = _gone("get_array_wrap", "<no replacement>")
-disp = _gone("disp", "your own print function")
-safe_eval = _gone("safe_eval", "`ast.literal_eval`")
+find_common_type = _removed_function("find_common_type", "`promote_types` or `result_type`")
+set_string_function = _removed_function("set_string_function", "`np.set_printoptions`")
+get_array_wrap = _removed_function("get_array_wrap", "<no replacement>")
+disp = _removed_function("disp", "your own print function")
+safe_eval = _removed_function("safe_eval", "`ast.literal_eval`")
 
 
 # -- What's there ----------------------------------------------------------------------------------------------------

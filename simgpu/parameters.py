@@ -132,7 +132,7 @@ def pair_of_axes(x: Any) -> Any:
     return operator.index(x)
 
 
-def filling(x: Any) -> Any:
+def fill_value(x: Any) -> Any:
     """What fills an array: a number, a host array with one element, or an array of a GPU."""
     if isinstance(x, (tuple, list)):
         raise Unsupported
@@ -167,14 +167,14 @@ def array_to_search(x: Any) -> Any:
     return x
 
 
-def copied(x: Any) -> Any:
+def operand(x: Any) -> Any:
     """Numbers that the kernel reads. A host array is copied there, which the program didn't ask for."""
     return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
 
 
-def moved(x: Any) -> Any:
-    """Numbers in any form: a list is copied, too."""
-    return copied(np.asarray(x) if isinstance(x, (tuple, list)) else x)
+def array_like(x: Any) -> Any:
+    """Numbers in any form: a list is operand, too."""
+    return operand(np.asarray(x) if isinstance(x, (tuple, list)) else x)
 
 
 _IN_WORDS: dict[Callable, str] = {
@@ -187,7 +187,7 @@ _IN_WORDS: dict[Callable, str] = {
     whole: "a number", scalar: "a number, no array", python_int: "an int", number: "a number of the host",
     number_anywhere: "a number", numbers: "numbers of the host", numbers_anywhere: "numbers",
     pair_of_axes: "a whole number, or a pair of axes",
-    filling: "a number, or an array of a GPU",
+    fill_value: "a number, or an array of a GPU",
     an_array: "an array of a GPU", an_array_with_methods: "an array of a GPU", array_to_search: "an array of a GPU",
 }  # fmt: skip
 
@@ -211,17 +211,17 @@ _BY_FUNCTION: dict[str, dict[str, Callable | None]] = {
     **dict.fromkeys(word_set(_SEVERAL_AXES), {"axis": one_or_several}),
     # _core/_routines_statistics.pyx:556, _core/_routines_manipulation.pyx:154, :229; linalg/_norms.py:33
     **dict.fromkeys(word_set("var std flip squeeze expand_dims gradient"), {"axis": one_or_tuple}),
-    "linalg.norm": {"axis": one_or_tuple, "ord": copied}, "linalg.cond": {"p": copied},
+    "linalg.norm": {"axis": one_or_tuple, "ord": operand}, "linalg.cond": {"p": operand},
     **dict.fromkeys(word_set("percentile quantile"), {"axis": python_int_or_several}),  # _statistics/order.py:296
     **dict.fromkeys(word_set("sort argsort partition argpartition concatenate"), {"axis": whole}),
     **dict.fromkeys(word_set("fft.fftshift fft.ifftshift"), {"axes": python_int_or_several}),  # fft/_fft.py:1085
     **dict.fromkeys(word_set("zeros_like ones_like empty_like"), {"shape": shape_like}),
-    "full_like": {"shape": shape_like, "fill_value": filling}, "full": {"fill_value": filling},
-    "copyto": {"src": filling},
+    "full_like": {"shape": shape_like, "fill_value": fill_value}, "full": {"fill_value": fill_value},
+    "copyto": {"src": fill_value},
     **dict.fromkeys(word_set("unravel_index ravel_multi_index"), {"shape": dimensions, "dims": dimensions}),
     "ndarray": {"shape": shape}, "reshape": {"shape": one_or_several, "newshape": one_or_several},
-    "linspace": {"start": moved, "stop": moved, "num": index, "axis": one_or_several},
-    "logspace": {"start": moved, "stop": moved, "base": moved, "num": index, "axis": one_or_several},
+    "linspace": {"start": array_like, "stop": array_like, "num": index, "axis": one_or_several},
+    "logspace": {"start": array_like, "stop": array_like, "base": array_like, "num": index, "axis": one_or_several},
     "rollaxis": {"start": index}, "transpose": {"axes": one_or_several}, "rot90": {"k": whole},
     "unique": {"axis": index}, "tensordot": {"axes": pair_of_axes}, "apply_over_axes": {"axes": shape},
     "linalg.matrix_power": {"n": python_int}, "diag_indices": {"n": whole, "ndim": index},
@@ -230,21 +230,22 @@ _BY_FUNCTION: dict[str, dict[str, Callable | None]] = {
     "arange": dict.fromkeys(("start_or_stop", "stop", "step"), number_anywhere),
     "fft.fftfreq": {"n": whole, "d": number_anywhere}, "fft.rfftfreq": {"n": whole, "d": number_anywhere},
     **dict.fromkeys(word_set("hanning hamming blackman bartlett kaiser"), {"M": number_anywhere}),
-    **dict.fromkeys(word_set("compress extract"), {"condition": moved}), "delete": {"obj": moved},
-    "histogram": {"bins": moved, "range": numbers}, "histogram2d": {"bins": copied}, "histogramdd": {"bins": copied},
-    "put_along_axis": {"indices": moved, "values": moved},
-    "searchsorted": {"a": array_to_search, "v": array_to_search, "sorter": moved},
-    "place": {"vals": moved}, "fill_diagonal": {"val": moved}, "putmask": {"values": an_array},
-    "append": {"arr": moved, "values": moved, "axis": whole}, "cov": {"y": moved, "ddof": whole},
-    "corrcoef": {"y": moved}, "average": {"axis": one_or_several, "weights": moved},
-    **dict.fromkeys(word_set("isclose allclose cross"), {"a": moved, "b": moved}),
-    "diff": {"prepend": moved, "append": moved}, "piecewise": {"funclist": numbers_anywhere},
+    **dict.fromkeys(word_set("compress extract"), {"condition": array_like}), "delete": {"obj": array_like},
+    "histogram": {"bins": array_like, "range": numbers},
+    "histogram2d": {"bins": operand}, "histogramdd": {"bins": operand},
+    "put_along_axis": {"indices": array_like, "values": array_like},
+    "searchsorted": {"a": array_to_search, "v": array_to_search, "sorter": array_like},
+    "place": {"vals": array_like}, "fill_diagonal": {"val": array_like}, "putmask": {"values": an_array},
+    "append": {"arr": array_like, "values": array_like, "axis": whole}, "cov": {"y": array_like, "ddof": whole},
+    "corrcoef": {"y": array_like}, "average": {"axis": one_or_several, "weights": array_like},
+    **dict.fromkeys(word_set("isclose allclose cross"), {"a": array_like, "b": array_like}),
+    "diff": {"prepend": array_like, "append": array_like}, "piecewise": {"funclist": numbers_anywhere},
     "matmul": {"axes": None},  # a list of pairs
-    "nan_to_num": dict.fromkeys(("nan", "posinf", "neginf"), copied), "unwrap": {"discont": copied},
-    "interp": {"x": array_to_search, "left": copied, "right": copied},
+    "nan_to_num": dict.fromkeys(("nan", "posinf", "neginf"), operand), "unwrap": {"discont": operand},
+    "interp": {"x": array_to_search, "left": operand, "right": operand},
     "dot": {"b": an_array}, "outer": {"b": an_array}, "isin": {"test_elements": an_array_with_methods},
     "ediff1d": {"to_end": an_array, "to_begin": an_array}, "trapezoid": {"x": an_array},
-    "linalg.pinv": {"rcond": copied}, "linalg.matrix_rank": {"tol": copied},
+    "linalg.pinv": {"rcond": operand}, "linalg.matrix_rank": {"tol": operand},
     "lib.stride_tricks.sliding_window_view": {"window_shape": shape, "axis": one_or_tuple},
 }  # fmt: skip
 # Functions that take lists which aren't about arrays of a GPU, beside the parameters above.
@@ -277,7 +278,7 @@ def _by_kind(kind: Callable, function: str, parameter: str, x: Any, device: Any)
         made = kind(x)
     except (TypeError, ValueError, NotImplementedError) as error:
         raise type(error)(_refusal(function, parameter, kind, x)) from None
-    if kind in (copied, moved) and isinstance(made, np.ndarray):
+    if kind in (operand, array_like) and isinstance(made, np.ndarray):
         return device.upload(made, explicit=False)
     return made
 
@@ -294,7 +295,7 @@ def _operands(args: tuple, device: Any) -> tuple:
     made = []
     for i, x in enumerate(args):
         is_operand = isinstance(args[0], str) or i % 2 == 0 and i < len(args) - len(args) % 2
-        kind = moved if is_operand else several
+        kind = array_like if is_operand else several
         made.append(x if type(x) in PLAIN else _by_kind(kind, "einsum", f"argument {i + 1}", x, device))
     return tuple(made)
 

@@ -14,8 +14,19 @@ from .lines import warn_at_call
 from .memory import Stored
 from .words import WRITE
 
-in_use: list[Callable[[], Any]] = []  # the last one gives the device in use
+# What says which device is in use: `current` of `device.py`, and after it that of a library that builds on this one.
+IN_USE: list[Callable[[], Any]] = []
 estimating: ContextVar[Any] = ContextVar("estimating", default=None)  # the device of the `estimate` around this code
+
+
+def simulated_in_use() -> Any:
+    """The simulated device in use, as simgpu says."""
+    return IN_USE[0]()
+
+
+def device_in_use() -> Any:
+    """The device in use, as the library says that a program works with. That may be a GPU that isn't simulated."""
+    return IN_USE[-1]()
 
 
 class _Entered(threading.local):

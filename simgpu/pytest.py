@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from . import lines, surface
-from .report import baseline_of, merged, text_of
+from .report import baseline_of, merge, text_of
 from .running import Run, add_options, rules_of, write_json
 
 _PREFIX = "--simgpu-"
@@ -42,7 +42,7 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
 
 
 def _asked() -> dict[str, int]:
-    return {name: sum(lines.values()) for name, lines in (surface.asked or {}).items()}
+    return {name: sum(lines.values()) for name, lines in (surface.requests or {}).items()}
 
 
 def _asked_since(before: dict[str, int]) -> list[str]:
@@ -115,12 +115,12 @@ def pytest_sessionfinish(session: Any) -> None:
     figures = _run.finish()
     config = session.config
     for file, lacking in _asked_at_import.items():
-        if not any(one["test"].startswith(file) for one in figures["unused"]):
+        if not any(test["test"].startswith(file) for test in figures["unused"]):
             figures["unused"].append({"test": file, "why": f"while it was imported, it asked for {', '.join(lacking)}"})
     if hasattr(config, "workeroutput"):
         config.workeroutput["simgpu"] = figures
         return
-    figures = merged(_of_workers or [figures])
+    figures = merge(_of_workers or [figures])
     options = config.option
     rules = rules_of(options, "simgpu_")
     config._simgpu = figures, rules

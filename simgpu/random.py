@@ -22,11 +22,11 @@ import numpy as np
 from .creation import asarray
 from .device import current
 from .indexing import write
-from .launches import Asked
+from .launches import Commands
 from .memory import Stored
 from .places import values_on
 from .refusals import SCALARS
-from .shapes import untouched
+from .shapes import reserve_zeros
 from .surface import getter, lister
 from .words import word_set
 
@@ -76,7 +76,7 @@ def _values_of(device: Any, x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
-def _draw(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked, /, **more: Any) -> Any:
+def _draw(draw: Callable, params: Sequence, size: Any, dtype: Any, commands: Commands, /, **more: Any) -> Any:
     """What ``draw(*params, size=size, **more)`` gives, as a new array on the current card, with its kernels counted."""
     device, name = current(), draw.__name__
     plain = [_values_of(device, x) for x in params]
@@ -85,8 +85,8 @@ def _draw(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked,
     else:  # shapes are known without drawing
         vector = plain[-1].shape[-1:] if name in _VECTORS else ()
         shape = np.broadcast_shapes(*(x.shape for x in plain)) if size is None else np.empty(size, bool).shape + vector
-        values = untouched(shape, dtype)
-    device.ask(name, asked, values.nbytes, 8, 10 * values.size, values.dtype.char)
+        values = reserve_zeros(shape, dtype)
+    device.issue(name, commands, values.nbytes, 8, 10 * values.size, values.dtype.char)
     return device.new(values)
 
 
@@ -116,13 +116,13 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
         numbers = [x for x in params if isinstance(x, SCALARS) and (is_newer or name not in _AS_NUMBERS)]
         zeros = sum(x == 0 for x in numbers)  # each number becomes an array, 0 by a memset
         kernels, reads = (row.newer, 0) if is_newer else (row.kernels, row.reads)
-        asked = Asked(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
+        commands = Commands(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
         passed = {key: bound.arguments[key] for key in more if key != "method"}  # NumPy has one method
         size, out = bound.arguments["size"], bound.arguments.get("out")
         if out is None:
-            return _draw(getattr(self._numpys, name), params, size, dtype, asked, **passed)
+            return _draw(getattr(self._numpys, name), params, size, dtype, commands, **passed)
         _check_out(dtype, size, out)
-        made = _draw(getattr(self._numpys, name), params, out.shape, dtype, asked.and_kernels(1), **passed)
+        made = _draw(getattr(self._numpys, name), params, out.shape, dtype, commands.and_kernels(1), **passed)
         write(out.device, out.host_values, ..., made.host_values)
         return out
 
@@ -177,8 +177,8 @@ class RandomState:
         if count == 0:
             raise ValueError("low >= high")
         is_power = count > 0 and count & (count - 1) == 0  # otherwise some are drawn again, and the host reads how many
-        asked = Asked(4) if is_power else Asked(7, reads=(4,))
-        return _draw(self._numpys.randint, (low, high), size, dtype, asked, dtype=dtype)
+        commands = Commands(4) if is_power else Commands(7, reads=(4,))
+        return _draw(self._numpys.randint, (low, high), size, dtype, commands, dtype=dtype)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
         """Elements of `a`, or of ``range(a)``. As in CuPy, `size` is needed, and `p` goes with ``replace=True``."""
@@ -188,9 +188,9 @@ class RandomState:
         if size is None or (p is not None and not replace) or np.ndim(a) == 0 and not is_number:
             raise NotImplementedError("as in CuPy, choice takes a size, an `a` with elements, and p only with replace")
         p = None if p is None else _values_of(current(), p)
-        asked = Asked(11, reads=(1, 8)) if p is not None else Asked(8, reads=(4,)) if replace else Asked(1)
+        commands = Commands(11, reads=(1, 8)) if p is not None else Commands(8, reads=(4,)) if replace else Commands(1)
         count = a if is_number else len(a)
-        places = _draw(self._numpys.choice, (), size, np.int64, asked, a=count, replace=replace, p=p)
+        places = _draw(self._numpys.choice, (), size, np.int64, commands, a=count, replace=replace, p=p)
         return places if is_number else asarray(a)[places]
 
     def permutation(self, a: Any) -> Any:
@@ -201,7 +201,7 @@ class RandomState:
         def permutation(size: Any) -> Any:
             return self._numpys.permutation(*size)
 
-        return _draw(permutation, (), (operator.index(a),), np.int64, Asked(3))
+        return _draw(permutation, (), (operator.index(a),), np.int64, Commands(3))
 
     def shuffle(self, a: Any) -> None:
         """Put the rows of an array into another order, in place."""
@@ -237,7 +237,7 @@ class Generator:
     ) -> Any:
         """Whole numbers in [low, high), or [0, low). With `endpoint`, the last one is included."""
         ends = (low,) if high is None else (low, high)
-        return _draw(self._numpys.integers, ends, size, dtype, Asked(2), dtype=dtype, endpoint=endpoint)
+        return _draw(self._numpys.integers, ends, size, dtype, Commands(2), dtype=dtype, endpoint=endpoint)
 
 
 for _name, _row in DISTRIBUTIONS.items():

@@ -81,7 +81,7 @@ def part(values: np.ndarray, index: Any) -> np.ndarray:
     return found
 
 
-def aligned(dtype: Any, alignment: int = -1) -> np.dtype:
+def align(dtype: Any, alignment: int = -1) -> np.dtype:
     """`dtype` with each field where a kernel can reach it (`cupy.make_aligned_dtype`)."""
     given = np.dtype(dtype)
     if given.names is None:
@@ -90,7 +90,7 @@ def aligned(dtype: Any, alignment: int = -1) -> np.dtype:
         raise ValueError(f"an alignment is a power of 2, got {alignment}")
     kinds, places, end = [], [], 0
     for kind, *_ in given.fields.values():  # type: ignore[union-attr]
-        kind = aligned(kind) if kind.names is not None else kind
+        kind = align(kind) if kind.names is not None else kind
         end += -end % _alignment(kind)
         kinds.append(kind)
         places.append(end)

@@ -57,7 +57,7 @@ class Run:
     def finish(self) -> dict[str, Any]:
         """End it. Returns the figures."""
         self.receipt.__exit__(None, None, None)
-        figures = figures_of(self.what, self.devices[0].card, self.receipt, surface.asked or {}, self.root)
+        figures = figures_of(self.what, self.devices[0].card, self.receipt, surface.requests or {}, self.root)
         figures["unused"] = self.unused
         return figures
 

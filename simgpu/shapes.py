@@ -28,7 +28,7 @@ class TooLargeError(MemoryError):
         self.nbytes = nbytes
 
 
-def untouched(shape: Any, dtype: Any, like: tuple = ()) -> np.ndarray:
+def reserve_zeros(shape: Any, dtype: Any, like: tuple = ()) -> np.ndarray:
     """Zeros of this shape, in the memory order that NumPy's "K" chooses for arrays `like` these."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     arrays = [x for x in like if isinstance(x, np.ndarray) and x.ndim == len(shape) > 1]
@@ -79,8 +79,8 @@ def _on_few(function, args, kwargs):
     except Exception:
         return function(*args, **kwargs)  # this raises the right error
     if type(found) is tuple:
-        return tuple(untouched([whole.get(n, n) for n in x.shape], x.dtype) for x in found)
-    return untouched([whole.get(n, n) for n in found.shape], found.dtype)
+        return tuple(reserve_zeros([whole.get(n, n) for n in x.shape], x.dtype) for x in found)
+    return reserve_zeros([whole.get(n, n) for n in found.shape], found.dtype)
 
 
 def _zeros_like(function, args, kwargs):
@@ -89,14 +89,14 @@ def _zeros_like(function, args, kwargs):
     at = {np.full_like: 2}.get(function, 1)  # type: ignore[call-overload]
     dtype = kwargs.get("dtype") or (args[at] if len(args) > at else None) or x.dtype
     shape = kwargs.get("shape")
-    return untouched(x.shape if shape is None else shape, dtype, (x,))
+    return reserve_zeros(x.shape if shape is None else shape, dtype, (x,))
 
 
 def _copy(function, args, kwargs):
     x = np.asarray(args[0])
     order = args[1] if len(args) > 1 else kwargs.get("order", "K")
     like = (x,) if order in "KA" else (np.empty((0,) * x.ndim, order=order),)
-    return untouched(x.shape, kwargs.get("dtype") or x.dtype, like)
+    return reserve_zeros(x.shape, kwargs.get("dtype") or x.dtype, like)
 
 
 def _concatenate(function, args, kwargs):
@@ -107,7 +107,7 @@ def _concatenate(function, args, kwargs):
     made = _on_few(function, args, kwargs)
     shape = list(made.shape)
     shape[axis] = len(args[0]) if function is np.stack else sum(x.shape[axis] for x in args[0])
-    return untouched(shape, made.dtype)
+    return reserve_zeros(shape, made.dtype)
 
 
 def _inverse(function, args, kwargs):
@@ -132,7 +132,7 @@ _RULES: dict[Any, Callable] = {
     **dict.fromkeys(_functions("array copy"), _copy),
     **dict.fromkeys(_functions("concatenate stack"), _concatenate),
     np.ndarray.copy: _copy,
-    np.ndarray.astype: lambda function, args, kwargs: untouched(args[0].shape, args[1], args[:1]),
+    np.ndarray.astype: lambda function, args, kwargs: reserve_zeros(args[0].shape, args[1], args[:1]),
     np.ndarray.sort: _nothing,
     **dict.fromkeys([np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.matrix_power], _inverse),
 }  # fmt: skip

@@ -55,22 +55,22 @@ DIFFERENT: dict[str, Callable] = {
     "trim_zeros": formulas.trim_zeros, "unique": formulas.unique,
     # Sorting and searching: _core/_routines_sorting.pyx:71, :176, :273, _core/_routines_statistics.pyx:327
     "argsort": formulas.argsort, "partition": formulas.partition, "argpartition": formulas.argpartition,
-    **dict.fromkeys(word_set("argmax argmin"), formulas.place_of),
-    **dict.fromkeys(word_set("nanargmax nanargmin"), formulas.nan_place),
+    **dict.fromkeys(word_set("argmax argmin"), formulas.arg_extreme),
+    **dict.fromkeys(word_set("nanargmax nanargmin"), formulas.nan_arg_extreme),
     "searchsorted": formulas.searchsorted, "digitize": formulas.digitize,  # _sorting/search.py:219
     "intersect1d": formulas.intersect1d,  # _logic/truth.py:181
     # _sorting/sort.py:78, _indexing/indexing.py:203, _functional/piecewise.py:48
     "lexsort": formulas.lexsort, "select": formulas.select, "piecewise": formulas.piecewise,
     # Sums: _core/_routines_math.pyx:789, _core/_routines_statistics.pyx:667, :712
     **dict.fromkeys(word_set("sum prod nansum nanprod"), formulas.sums),
-    **dict.fromkeys(word_set("cumsum cumprod nancumsum nancumprod"), formulas.running),  # _core/_routines_math.pyx:688
-    **dict.fromkeys(word_set("cumulative_sum cumulative_prod"), formulas.cast_and_summed),
+    **dict.fromkeys(word_set("cumsum cumprod nancumsum nancumprod"), formulas.cumulate),  # _core/_routines_math.pyx:688
+    **dict.fromkeys(word_set("cumulative_sum cumulative_prod"), formulas.cast_and_sum),
     **dict.fromkeys(word_set("trace trapezoid"), formulas.sum_halves),
     "average": formulas.average, "median": formulas.median,  # _core/_routines_statistics.pyx:400
     "mean": formulas.mean,  # _core/_routines_statistics.pyx:136
     # _core/_routines_statistics.pyx:584: the mean by :644, in float32
     **dict.fromkeys(word_set("var std"), formulas.var),
-    **dict.fromkeys(word_set("nanmean nanvar nanstd"), formulas.of_some),  # _core/_routines_statistics.pyx:727
+    **dict.fromkeys(word_set("nanmean nanvar nanstd"), formulas.nan_statistics),  # _core/_routines_statistics.pyx:727
     "nanmedian": formulas.nanmedian,  # _core/_routines_statistics.pyx:459
     **dict.fromkeys(word_set("quantile percentile"), formulas.quantile),  # _statistics/order.py:186
     **dict.fromkeys(word_set("packbits unpackbits"), formulas.bits),  # _binary/packing.py:54
@@ -88,11 +88,11 @@ DIFFERENT: dict[str, Callable] = {
     "einsum": formulas.einsum,  # linalg/_einsum.py:623
     "linalg.lstsq": formulas.lstsq,  # linalg/_solve.py:186
     "linalg.norm": formulas.norm,  # linalg/_norms.py:18
-    **dict.fromkeys(word_set("linalg.eigh linalg.eigvalsh"), formulas.eigen),  # linalg/_eigenvalue.py:29
+    **dict.fromkeys(word_set("linalg.eigh linalg.eigvalsh"), formulas.eigenvalues),  # linalg/_eigenvalue.py:29
     # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50
     **dict.fromkeys(word_set("linalg.inv linalg.solve linalg.matrix_power"), formulas.solve),
     "linalg.cholesky": formulas.cholesky,
-    **dict.fromkeys(word_set("linalg.svd linalg.pinv linalg.matrix_rank"), formulas.or_nan),
+    **dict.fromkeys(word_set("linalg.svd linalg.pinv linalg.matrix_rank"), formulas.nan_if_singular),
     "linalg.cond": formulas.cond,  # linalg/_norms.py:230
     "min_scalar_type": formulas.min_scalar_type,  # _core/core.pyx:3363
 }  # fmt: skip

@@ -21,9 +21,9 @@ from simgpu.memory import OutOfMemoryError, Stored
 from simgpu.outside import Compiled
 from simgpu.places import one_device
 from simgpu.presets import preset
-from simgpu.profile.estimates import Estimated, estimated
+from simgpu.profile.estimates import Estimated, estimate_on
 from simgpu.refusals import COMPARISONS, SCALARS, one_number, refusal
-from simgpu.shapes import untouched
+from simgpu.shapes import reserve_zeros
 from simgpu.words import WRITE
 
 from .. import arrays
@@ -35,12 +35,12 @@ from .base import GPU, SETTINGS, Change, Device, Memory, current, gpu_generators
 
 __all__ = [  # with what the other devices take from simgpu
     "COMPARISONS", "SCALARS", "Compiled", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray",
-    "estimated", "one_number", "preset", "refusal", "untouched", "users_line",
+    "estimate_on", "one_number", "preset", "refusal", "reserve_zeros", "users_line",
 ]  # fmt: skip
 
 # It learns fluxlite's names, and which device is in use.
 WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.simulate_gpu()"})
-places.in_use.append(lambda: SETTINGS.require_gpu())
+places.IN_USE.append(lambda: SETTINGS.require_gpu())
 simulated.simulating.append(lambda: current(SETTINGS.simulation() or []))
 lines.leave_out(sys.modules["fluxlite"])
 gpu_generators.append(CountedGenerator)

@@ -153,4 +153,4 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
 
 
 def _wait(device: Any, until: int) -> None:
-    events.tell(device, events.SYNCHRONIZE, "synchronize", device.lanes.synchronize(until))
+    events.emit(device, events.SYNCHRONIZE, "synchronize", device.lanes.synchronize(until))

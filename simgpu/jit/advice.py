@@ -31,7 +31,7 @@ def guard(node: Any, place: int, axes: int, index: int, part: Any) -> str:
     """The test that keeps index `place` of this access inside. The array that it indexes has this many `axes`."""
     indices, owner = indices_of(node), node.value
     given = indices[place] if place < len(indices) else ast.Constant(0)
-    has_name = any(isinstance(one, ast.Name) for one in ast.walk(given))
+    has_name = any(isinstance(part, ast.Name) for part in ast.walk(given))
     if not has_name or isinstance(given, (ast.IfExp, ast.BoolOp, ast.Compare)):
         return ""
     if index < 0:

@@ -125,7 +125,8 @@ class _Trial:
         given = [name for name in self.names if arguments or name in self.axes]
         try:
             parameters = inspect.signature(against).parameters.values()
-            taken = [one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL]
+            required = [p for p in parameters if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
+            taken = [p.name for p in required]
         except ValueError:  # a function of NumPy's that doesn't say: before NumPy 2.4, all that are written in C
             taken = [name for name in given if name not in self.written]
         self.inputs = taken if set(taken) <= set(self.names) else given[: len(taken)]
@@ -216,7 +217,7 @@ class _Launch(Repeatable):
     def run(self, note: Any = None, watched: Place | None = None) -> Any:
         """`note` is called at each access. What the `watched` thread does becomes the steps."""
         self.put_back()
-        with self.trial.kernel._lock:
+        with self.trial.kernel.lock:
             launch = self.new()
             launch.notes += [note] if note else []
             launch.show(watched, self.found.steps.append)
@@ -312,5 +313,6 @@ def _arrays_in(tree: ast.FunctionDef) -> tuple[dict[str, int], set[str]]:
         if isinstance(owner, ast.Name) and owner is not node:
             axes[owner.id] = max(count, 1, axes.get(owner.id, 1))
             written |= {owner.id} if writes else set()
-    forgotten = {one.arg for one in tree.args.args} - {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    forgotten = {argument.arg for argument in tree.args.args} - used
     return dict.fromkeys(forgotten, 1) | axes, written

@@ -107,7 +107,7 @@ class Lanes:
         self.meetings: Meetings | None = None  # if a part of a warp has had a barrier
         self.cycles = np.zeros((blocks, self.width // WARP, 3))
         self.touches = np.zeros((4, *self.shape), np.int32)
-        self._who: np.ndarray | None = None
+        self._thread_keys: np.ndarray | None = None
         # If there's one block, its index is the same everywhere: a number.
         block = self.number[:, None] if blocks > 1 else self.number[0]
         self.axes = {
@@ -173,21 +173,21 @@ class Lanes:
                 raise site.wrong(NeverWritten, what, fix, self.first_of(missing))
         return held.value
 
-    def of(self, value: Any, block: int, thread: int | slice) -> Any:
+    def value_in_thread(self, value: Any, block: int, thread: int | slice) -> Any:
         """What a thread has of a value, or a slice of threads. None if their block isn't among these."""
         row = block - int(self.number[0])
         return np.broadcast_to(value, self.shape)[row, thread] if 0 <= row < self.blocks else None
 
     @property
-    def who(self) -> np.ndarray:
+    def thread_keys(self) -> np.ndarray:
         """Where each thread is, as one number. `races.py` compares these."""
-        if self._who is None:
+        if self._thread_keys is None:
             thread = np.arange(self.width)
             own = (thread // WARP << WARP_AT) + thread % WARP
             steps = np.repeat(self.step, WARP, 1) if self.meetings is None else self.meetings.steps
             steps = steps << LANE_BITS
-            self._who = (self.number << BLOCK_AT)[:, None] + (self.phase << PHASE_AT)[:, None] + own + steps
-        return self._who
+            self._thread_keys = (self.number << BLOCK_AT)[:, None] + (self.phase << PHASE_AT)[:, None] + own + steps
+        return self._thread_keys
 
     def place_of(self, who: int) -> Place:
         return self.place(*numbers_of(who))
@@ -239,7 +239,7 @@ class Lanes:
         self.step[here] = 0
         if self.meetings is not None:
             self.meetings.forget(here)
-        self._who = None
+        self._thread_keys = None
         np.copyto(self.cycles, self.cycles.max(1, keepdims=True), where=here[:, None, None])
 
     def _tell_logs(self, is_everywhere: bool) -> None:
@@ -292,7 +292,7 @@ class Lanes:
     def _begin_step(self, site: Any) -> None:
         if self.step.max() >> STEP_BITS:
             raise site.wrong(TooMuch, f"more than {1 << STEP_BITS:,} warp barriers between two barriers")
-        self._who = None
+        self._thread_keys = None
 
 
 def where(on: np.ndarray, new: Any, old: Any, site: Any) -> Any:

@@ -47,7 +47,7 @@ class Part(NamedTuple):
     is_dynamic: bool = False  # shared memory whose size the launch says
     unwritten: Any = None  # if `empty` made the array: the bits of an element that nothing has written yet
 
-    def named(self, at: int) -> str:
+    def element_text(self, at: int) -> str:
         """The element at a flat position as text: ``x[2, 3]``."""
         if min(self.strides, default=1) <= 0:
             return f"{self.name}[…]"
@@ -113,9 +113,9 @@ class Reach:
             return (np.arange(self.times)[:, None] * each + self.chosen).ravel()
         return self.chosen + self.lane // lanes.width * each if each else self.chosen
 
-    def who(self, lanes: Lanes) -> np.ndarray:
-        """Where each of these lanes is, as in `Lanes.who`."""
-        return lanes.who.reshape(self.times, -1)[:, self.lane].ravel()
+    def thread_keys(self, lanes: Lanes) -> np.ndarray:
+        """Where each of these lanes is, as in `Lanes.thread_keys`."""
+        return lanes.thread_keys.reshape(self.times, -1)[:, self.lane].ravel()
 
 
 def reach(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Reach:
@@ -218,18 +218,16 @@ def _tell_log(lanes: Lanes, log: Log, to: Reach, way: int, site: Any) -> None:
     lines = sorted(part.memory.lines[found.earlier])
     where = "several lines" if len(lines) > 3 else f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
     too = " too" if way == found.earlier else ""
-    what = (
-        f"this thread {_DOES[way]} {part.named(at)}, which {lanes.place_of(found.other)} {_DOES[found.earlier]}{too} "
-        f"({where}). Which of them comes first is chance: a data race ({_KINDS.get((way, found.earlier), 'atomic')})."
-    )
-    this = lanes.place_of(to.who(lanes)[found.place])
+    other = f"{lanes.place_of(found.other)} {_DOES[found.earlier]}{too}"
+    what = f"this thread {_DOES[way]} {part.element_text(at)}, which {other} ({where}). Which of them comes first is chance: a data race ({_KINDS.get((way, found.earlier), 'atomic')})."
+    this = lanes.place_of(to.thread_keys(lanes)[found.place])
     raise site.wrong(DataRace, what, _instead_of(found, lanes, to, way, site, at), this)
 
 
 def _instead_of(found: Race, lanes: Lanes, to: Reach, way: int, site: Any, at: int) -> str:
     """What to write so that there's no race."""
     is_one_line = to.part.memory.lines[found.earlier] == {site.line}
-    meets = lanes.of(to.at, *numbers_of(found.other)) == at
+    meets = lanes.value_in_thread(to.at, *numbers_of(found.other)) == at
     if is_one_line and meets and (add := advice.addition(site.node, site.source.tree)):
         return f"Several threads add to one element, and each may miss what another one adds: {add}."
     if is_one_line and way == found.earlier == WRITE:
@@ -256,18 +254,20 @@ def _check_written(lanes: Lanes, to: Reach, site: Any) -> None:
     first = int(seen.argmin())
     at = int(places[first] % part.flat.shape[-1])
     if not part.is_shared:
-        nothing = f"{part.name} was made by `empty`, and nothing has written {part.named(at)} yet"
+        nothing = f"{part.name} was made by `empty`, and nothing has written {part.element_text(at)} yet"
         what = f"{nothing}: it holds whatever was in memory before."
         more = "Write it first, or make the array with np.zeros_like."
     else:
-        what = f"no thread has written {part.named(at)} yet. Shared memory begins with whatever was there before."
+        what = (
+            f"no thread has written {part.element_text(at)} yet. Shared memory begins with whatever was there before."
+        )
         more = "Keep all threads until the last barrier, and guard only the last line."  # since some have returned
         if lanes.alive == lanes.top.count:
             more = (
                 "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
                 f"`else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else '0'}`."
             )
-    raise site.wrong(NeverWritten, what, more, lanes.place_of(to.who(lanes)[first]))
+    raise site.wrong(NeverWritten, what, more, lanes.place_of(to.thread_keys(lanes)[first]))
 
 
 def load(lanes: Lanes, mask: Mask, to: Reach, site: Any) -> Any:

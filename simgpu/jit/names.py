@@ -84,12 +84,12 @@ def grid(t: Any, node: Any, ndim: Expression) -> Value:
     unsigned. To subtract from them, or to mix them with other ints, take new names: ``column, row = jit.grid(2);
     i = int(row); j = int(column)``."""
 
-    def one(lanes: Lanes, mask: Mask, axis: int) -> Any:
+    def index(lanes: Lanes, mask: Mask, axis: int) -> Any:
         mask.spend(OPERATION)
         axes = lanes.axes
         return axes["threadIdx"][axis] + axes["blockIdx"][axis] * axes["blockDim"][axis]
 
-    return _axes(one, ndim, "grid")
+    return _axes(index, ndim, "grid")
 
 
 @builtin
@@ -98,13 +98,13 @@ def gridsize(t: Any, node: Any, ndim: Expression) -> Value:
     return _axes(lambda lanes, _, axis: lanes.axes["blockDim"][axis] * lanes.axes["gridDim"][axis], ndim, "gridsize")
 
 
-def _axes(one: Callable[..., Any], ndim: Expression, name: str) -> Value:
+def _axes(number: Callable[..., Any], ndim: Expression, name: str) -> Value:
     count = known_value(ndim, f"the number of axes of jit.{name}")
     if not isinstance(count, int):
         raise Problem(f"jit.{name} takes 1, 2 or 3 axes, got {in_words(count)}")
     if count not in (1, 2, 3):
         raise Problem(f"jit.{name} takes 1, 2 or 3 axes, got {count}", ValueError)
-    parts = [Value(UINT, functools.partial(one, axis=axis)) for axis in (0, 1, 2)[:count]]
+    parts = [Value(UINT, functools.partial(number, axis=axis)) for axis in (0, 1, 2)[:count]]
     return parts[0] if count == 1 else pack(parts)
 
 

@@ -78,7 +78,7 @@ class Trace(list):
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
         here = slice(self.warp * WARP, (self.warp + 1) * WARP)
-        on, places = (lanes.of(x, self.block, here) for x in (mask.on, at))
+        on, places = (lanes.value_in_thread(x, self.block, here) for x in (mask.on, at))
         if on is None or not on.any() or len(self) >= MOST:
             return
         size = part.flat.itemsize
@@ -97,22 +97,28 @@ class Watch:
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
         """The thread reads or writes an element."""
-        if self.of(lanes, mask.on):
-            place = int(self.of(lanes, at))
+        if self.value_in_thread(lanes, mask.on):
+            place = int(self.value_in_thread(lanes, at))
             flat = part.flat[self.block - int(lanes.number[0])] if part.is_shared else part.flat
-            self._touched[site.source, site.node.lineno].append((way, part.named(place), flat, place, flat[place]))
+            self._touched[site.source, site.node.lineno].append(
+                (way, part.element_text(place), flat, place, flat[place])
+            )
 
-    def after(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
+    def note_line(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
         """The thread has done this line, or begins another round of this loop."""
-        if self.of(lanes, mask.on):
+        if self.value_in_thread(lanes, mask.on):
             target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", node)
             found = {part.id: variables[part.id] for part in ast.walk(target) if is_stored(part)}
-            numbers = [(name, one.slot) for name, one in found.items() if isinstance(one.type, np.dtype)]
-            self._print(source, node, [f"{name} = {self.of(lanes, lanes.held[slot].value)}" for name, slot in numbers])
+            numbers = [(name, variable.slot) for name, variable in found.items() if isinstance(variable.type, np.dtype)]
+            self._print(
+                source,
+                node,
+                [f"{name} = {self.value_in_thread(lanes, lanes.held[slot].value)}" for name, slot in numbers],
+            )
 
-    def tested(self, node: ast.If | ast.While, source: Any, lanes: Any, mask: Any, seen: Any) -> None:
-        if self.of(lanes, mask.on):
-            self._print(source, node, ["yes" if self.of(lanes, seen) else "no"])
+    def note_test(self, node: ast.If | ast.While, source: Any, lanes: Any, mask: Any, seen: Any) -> None:
+        if self.value_in_thread(lanes, mask.on):
+            self._print(source, node, ["yes" if self.value_in_thread(lanes, seen) else "no"])
 
     def _print(self, source: Any, node: Any, results: list[str]) -> None:
         """The first line of `node`, with what it read, and what it gave."""
@@ -129,8 +135,8 @@ class Watch:
             text = f"line {source.line(node)}: {source.text(node)}"
             self._say(f"{text}    {shown}" if shown else text)
 
-    def of(self, lanes: Any, value: Any) -> Any:
-        return lanes.of(value, self.block, self.thread)
+    def value_in_thread(self, lanes: Any, value: Any) -> Any:
+        return lanes.value_in_thread(value, self.block, self.thread)
 
 
 class Explained:

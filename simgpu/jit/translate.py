@@ -70,7 +70,7 @@ _KINDS: dict[type[Exception], tuple[type, ...]] = {
 }
 
 
-def _missing(node: ast.AST) -> NoReturn:
+def _raise_missing(node: ast.AST) -> NoReturn:
     name = type(node).__name__
     kind = next((kind for kind, nodes in _KINDS.items() if isinstance(node, nodes)), TypeError)
     raise Problem(f"a kernel has no {_MISSING.get(name, name.lower())}", kind)
@@ -136,7 +136,7 @@ class Translation:
         self.variables[name].origin |= origin
         return self.variables[name]
 
-    def unnamed(self, kind: Any) -> tuple[int, Value]:
+    def new_temporary(self, kind: Any) -> tuple[int, Value]:
         """A place for a value that has no name in the text, and what reads it."""
         slot = self.program.new_slot()
         return slot, Value(kind, lambda lanes, mask: lanes.held[slot].value)
@@ -150,7 +150,7 @@ class Translation:
             for step, statement in steps:
                 rest = step(lanes, mask)
                 if lanes.watch is not None and not isinstance(statement, (ast.If, ast.For, ast.While)):
-                    lanes.watch.after(statement, self.source, lanes, mask, self.variables)
+                    lanes.watch.note_line(statement, self.source, lanes, mask, self.variables)
                 mask = mask if rest is None else rest
                 if not mask.count:
                     break
@@ -167,7 +167,7 @@ class Translation:
 
     def translate(self, node: Any) -> Any:
         """Call the method with this node's name: it makes a `Step` or an `Expression`. Raises `Refused`."""
-        method = getattr(self, f"_{type(node).__name__}", _missing)
+        method = getattr(self, f"_{type(node).__name__}", _raise_missing)
         try:
             return method(node)
         except Problem as problem:
@@ -198,7 +198,7 @@ class Translation:
         if name in self.variables:
             raise Problem(f"Type mismatch of variable: {name} holds {self.variables[name].type} already")
         self.constants[name] = found
-        return _nothing
+        return _go_on
 
     def assign(self, target: Any, given: Value) -> Step:
         """Returns what stores a value under a name, in an element, or in several of them."""
@@ -215,7 +215,7 @@ class Translation:
             raise Problem(f"{count} names take {count} values, and here is a {given.type}", ValueError)
         if given.type.is_shape:
             raise Problem("NVIDIA's compiler can't take a shape apart: write n = x.shape[0]")
-        slot, several = self.unnamed(given.type)
+        slot, several = self.new_temporary(given.type)
         steps = [self.assign(part, _one_of(several, k)) for k, part in enumerate(target.elts)]
 
         def assign_all(lanes: Lanes, mask: Mask) -> None:
@@ -233,7 +233,7 @@ class Translation:
             keeps = f": {name} is an argument; take another name"
         elif isinstance(kind, np.dtype) and (kind.kind, getattr(variable.type, "kind", "")) == ("f", "i"):
             keeps = f". Begin with {name} = 0.0, or divide with //, which gives an int"
-        slot, run = variable.slot, _stored(given, variable.type, name, keeps).run
+        slot, run = variable.slot, _convert_to(given, variable.type, name, keeps).run
         return lambda lanes, mask: lanes.assign(mask, slot, run(lanes, mask), site)
 
     def element(self, owner: Expression, index: Expression, target: ast.Subscript) -> tuple[np.dtype, Callable, Site]:
@@ -244,7 +244,7 @@ class Translation:
         if missing := owner.type.ndim - len(indices.type.types):
             raise Problem(advice.one_element(target, missing))
         self.program.changed |= owner.origin
-        return owner.type.dtype, _finding(owner, indices, site), site
+        return owner.type.dtype, _element_finder(owner, indices, site), site
 
     def _AugAssign(self, node: ast.AugAssign) -> Step:
         given = as_value(self.translate(node.value))
@@ -257,7 +257,7 @@ class Translation:
         if not isinstance(target, ast.Subscript):
             raise Problem("only a name or an element can be changed like this")
         kind, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
-        slot, before = self.unnamed(kind)
+        slot, before = self.new_temporary(kind)
         held = held_as(kind)
         compute = _into_element(as_value(self.operation(node.op, [before, given])), kind, target).run
 
@@ -305,14 +305,14 @@ class Translation:
         def run(lanes: Lanes, mask: Mask) -> Any:
             seen = condition(lanes, mask)
             if lanes.watch is not None:
-                lanes.watch.tested(node, self.source, lanes, mask, seen)
+                lanes.watch.note_test(node, self.source, lanes, mask, seen)
             return seen
 
         return run
 
     def _While(self, node: ast.While) -> Step:
         going = self._test_of(node, as_value(self.translate(node.test)))
-        return self._loop(node, lambda lanes, mask: (going, _nothing, _nothing))
+        return self._loop(node, lambda lanes, mask: (going, _go_on, _go_on))
 
     def _For(self, node: Any) -> Step:
         if not isinstance(node.target, ast.Name):
@@ -332,7 +332,7 @@ class Translation:
         kind, name = type_of_range(scalar_type(stop)), node.target.id
         if name in self.variables and not same(self.variables[name].type, kind):
             raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
-        slot, count = self.unnamed(kind)
+        slot, count = self.new_temporary(kind)
         put = self._assign_name(node.target, count)
         begin, end, by = (cast(x, kind, checked=False).run for x in (start, stop, step))
 
@@ -341,7 +341,7 @@ class Translation:
             at.value, last, each = begin(lanes, mask), end(lanes, mask), by(lanes, mask)
             falls = each < 0
 
-            def going(lanes: Lanes, mask: Mask) -> Any:
+            def goes_on(lanes: Lanes, mask: Mask) -> Any:
                 mask.spend(OPERATION)
                 if isinstance(falls, np.ndarray):
                     return np.where(falls, at.value > last, at.value < last)
@@ -350,13 +350,13 @@ class Translation:
             def before(lanes: Lanes, mask: Mask) -> None:
                 put(lanes, mask)
                 if lanes.watch is not None:
-                    lanes.watch.after(node, self.source, lanes, mask, self.variables)
+                    lanes.watch.note_line(node, self.source, lanes, mask, self.variables)
 
             def after(lanes: Lanes, mask: Mask) -> None:
                 mask.spend(OPERATION)
                 at.value = at.value + each
 
-            return going, before, after
+            return goes_on, before, after
 
         return self._loop(node, ready)
 
@@ -508,7 +508,7 @@ class Translation:
 
             return Value(ArrayType(owner.type.dtype, owner.type.ndim - count), view, owner.origin, node)
         site = Site(self.source, node)
-        find = _finding(owner, indices, site)
+        find = _element_finder(owner, indices, site)
         kind = owner.type.dtype
         if held_as(kind) == kind:
             return Value(kind, lambda lanes, mask: memory.load(lanes, mask, find(lanes, mask), site))
@@ -531,7 +531,7 @@ class Translation:
 
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
         if type(op) not in OPERATORS:
-            _missing(op)
+            _raise_missing(op)
         (name, compute), known = OPERATORS[type(op)], _known_values(operands)
         if known is not None:
             return Known(_compute_now(compute, *known))
@@ -539,7 +539,7 @@ class Translation:
 
     def _BinOp(self, node: ast.BinOp) -> Expression:
         if isinstance(node.op, ast.MatMult):  # its sides may be slices, which aren't what's wrong
-            _missing(node.op)
+            _raise_missing(node.op)
         return self.operation(node.op, [self.translate(node.left), self.translate(node.right)])
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Expression:
@@ -648,13 +648,13 @@ def _name_of_function(function: Any) -> str | None:
     return name if home == CUPYS_FUNCTIONS and name in SIGNATURES else None
 
 
-def _finding(owner: Value, indices: Value, site: Site) -> Callable[[Lanes, Mask], Reach]:
+def _element_finder(owner: Value, indices: Value, site: Site) -> Callable[[Lanes, Mask], Reach]:
     """Returns what finds an element for each thread."""
     array, index = owner.run, indices.run
     return lambda lanes, mask: reach(lanes, mask, array(lanes, mask), index(lanes, mask), site)
 
 
-def _stored(given: Value, to: Any, what: str, advised: str) -> Value:
+def _convert_to(given: Value, to: Any, what: str, advised: str) -> Value:
     """`given` as what a name or an array holds."""
     if same(given.type, to):
         return given
@@ -666,7 +666,7 @@ def _stored(given: Value, to: Any, what: str, advised: str) -> Value:
 
 def _into_element(given: Value, to: np.dtype, target: ast.Subscript) -> Value:
     write = f"{ast.unparse(target)} = {'int' if to.kind == 'i' else f'np.{to}'}(…)"
-    return _stored(given, to, ast.unparse(target.value), f". Make it one of {given.type}, or write {write}")
+    return _convert_to(given, to, ast.unparse(target.value), f". Make it one of {given.type}, or write {write}")
 
 
 def call_of(source: Source, caller: Translation, args: list[Expression]) -> Value:
@@ -680,7 +680,7 @@ def call_of(source: Source, caller: Translation, args: list[Expression]) -> Valu
     end = Site(source, source.tree)
 
     def run(lanes: Lanes, mask: Mask) -> Any:
-        values = [one.run(lanes, mask) for one in given]
+        values = [argument.run(lanes, mask) for argument in given]
         for slot in own:
             lanes.held[slot].given = NOBODY
         for slot, value in zip(own, values):  # the parameters come first
@@ -730,5 +730,5 @@ def _like(x: Expression, other: Expression) -> Value:
     return cast(x, scalar_type(other))
 
 
-def _nothing(lanes: Lanes, mask: Mask) -> None:
+def _go_on(lanes: Lanes, mask: Mask) -> None:
     """All threads go on."""

@@ -53,13 +53,13 @@ def _round(x: Any) -> Any:
 def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
     """A function that Python has and NumPy lacks, number by number."""
 
-    def one(x: float) -> float:
+    def compute_element(x: float) -> float:
         try:
             return function(x)
         except (ValueError, OverflowError) as error:
             return math.inf if isinstance(error, OverflowError) else math.nan
 
-    return lambda x: np.asarray(np.frompyfunc(one, 1, 1)(x), x.dtype)[()]
+    return lambda x: np.asarray(np.frompyfunc(compute_element, 1, 1)(x), x.dtype)[()]
 
 
 def _quantile(p: float) -> float:

@@ -31,7 +31,7 @@ class Function(NamedTuple):
     letters: list[str]  # of its template
 
 
-def not_translated(line: str, what: str) -> NotImplementedError:
+def no_translation(line: str, what: str) -> NotImplementedError:
     return NotImplementedError(f"{what} can't be translated to NumPy: {line}. simgpu.jit has kernels in Python")
 
 
@@ -118,7 +118,7 @@ class Parser:
 
     def expect(self, word: str) -> None:
         if not self.follows(word):
-            raise not_translated(self.line, f"{self.word or 'the end'} where {word} should be")
+            raise no_translation(self.line, f"{self.word or 'the end'} where {word} should be")
 
     def take(self) -> str:
         """The next token, and go past it."""
@@ -127,7 +127,7 @@ class Parser:
 
     def name(self) -> str:
         if not self.word.isidentifier():
-            raise not_translated(self.line, f"{self.word or 'the end'} where a name should be")
+            raise no_translation(self.line, f"{self.word or 'the end'} where a name should be")
         return self.take()
 
     def comma_list(self, rule: Callable[[], Any], end: str) -> list[Any]:
@@ -141,7 +141,7 @@ class Parser:
 
     def type(self) -> Any:
         if self.word not in self.types:
-            raise not_translated(self.line, f"the type {self.word}")
+            raise no_translation(self.line, f"the type {self.word}")
         return self.types[self.take()]
 
     def function(self) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import numbers
 from .numbers import SIZE, alike, cast, common
-from .parse import Function, Node, not_translated
+from .parse import Function, Node, no_translation
 
 _MOST_ROUNDS = 1_000_000
 _ZERO = SIZE.type(0)
@@ -220,7 +220,7 @@ class Threads:
         found = self.target(node, mask)
         found = found.read(mask) if hasattr(found, "read") else found
         if not isinstance(found, (np.ndarray, np.generic)):
-            raise not_translated(node.line, "an array, a pointer or nothing as a number")
+            raise no_translation(node.line, "an array, a pointer or nothing as a number")
         return found
 
     def test(self, node: Node, mask: Any) -> Any:
@@ -280,7 +280,7 @@ class Threads:
             return [Variable(SIZE.type(n), True) for n in base.shape] if name == "shape" else SIZE.type(sizes[name])
         if name in ("real", "imag") and not args:
             return getattr(np, name)(self.value(node, mask))
-        raise not_translated(self.line, f".{name}")
+        raise no_translation(self.line, f".{name}")
 
     def at_call(self, mask: Any, name: str, args: list[Node]) -> Any:
         if name in self.functions:
@@ -297,7 +297,7 @@ class Threads:
         try:
             value = numbers.call(name, values)
         except KeyError:
-            raise not_translated(self.line, f"the function {name}") from None
+            raise no_translation(self.line, f"the function {name}") from None
         except (TypeError, ValueError) as error:
             raise CompileException(f"{name}: {error}: {self.line}") from None
         return self.count(common(*[x.dtype for x in values]), value, 10)
@@ -319,7 +319,7 @@ class Threads:
 
     def at_name(self, mask: Any, name: str) -> Any:
         if name not in self.names:
-            raise not_translated(self.line, f"the name {name}")
+            raise no_translation(self.line, f"the name {name}")
         return self.names[name]
 
     def at_index(self, mask: Any, base: Node, index: Node) -> Any:
@@ -341,7 +341,7 @@ class Threads:
 
     def store(self, place: Any, value: Any, mask: Any, *ufunc: np.ufunc) -> Any:
         if not hasattr(place, "write"):
-            raise not_translated(self.line, "writing to this")
+            raise no_translation(self.line, "writing to this")
         if place.is_const:
             raise CompileException(f"a kernel can only write to its outputs: {self.line}")
         value = self.cast(value, place.dtype)

@@ -82,10 +82,10 @@ def estimate(
     >>> estimate(np.matmul, x, x, shapes_only=True).seconds
     2.89 ms simulated (NVIDIA T4)
     """
-    return estimated(EstimatedDevice(preset(like), shapes_only, first_use), estimating, Receipt, fn, args)
+    return estimate_on(EstimatedDevice(preset(like), shapes_only, first_use), estimating, Receipt, fn, args)
 
 
-def estimated(device: Any, estimating: ContextVar, receipt: Callable[[], Any], fn: Callable, args: tuple) -> Estimate:
+def estimate_on(device: Any, estimating: ContextVar, receipt: Callable[[], Any], fn: Callable, args: tuple) -> Estimate:
     """The estimate of ``fn(*args)`` on this device, which is in use meanwhile."""
     before = estimating.set(device)
     try:

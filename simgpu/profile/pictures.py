@@ -161,7 +161,7 @@ class Timeline:
             )
         self.waits = [number for number, moment in enumerate(self.moments) if moment.kind == SYNCHRONIZE]
 
-    def seen(self, first: int = 0, count: int = 200, only_waits: bool = False) -> tuple[list[Bar], Any, str]:
+    def window(self, first: int = 0, count: int = 200, only_waits: bool = False) -> tuple[list[Bar], Any, str]:
         """What a picture of these events shows: its bars, from when to when, in seconds, and its sentence."""
         if first < 0 or count < 1:
             raise ValueError(f"first is at least 0 and count at least 1, got first={first}, count={count}")

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import events
 from ..events import Event, listeners
-from ..lines import Place, place_of_call, text_of
+from ..lines import Line, line_of_call, text_of
 from ..places import estimating
 from ..words import as_table, many
 from .pictures import Moment, Picture, Timeline, draw
@@ -60,7 +60,7 @@ class LineCosts:
     waits: int = 0
     seconds: float | None = 0.0
     implicit: int = 0
-    place: Place = ("", 0)
+    place: Line = ("", 0)
 
     def add(self, event: Event) -> None:
         self.launches += event.times * (event.kind == events.LAUNCH)
@@ -158,7 +158,7 @@ class Receipt:
         self._invisible: list[Any] = []
         self._events: list[tuple] = []  # what happened and where; and its span, or the time on this machine
         self._once: dict[tuple, tuple] = {}  # what happened and where, kept once: most of it happens again
-        self._lines: dict[Place, LineCosts] = defaultdict(LineCosts)
+        self._lines: dict[Line, LineCosts] = defaultdict(LineCosts)
         self._used: list[Any] = []  # the simulated devices that did work
         self._begin = self._wall_begin = 0.0
         self._wall_first: float | None = None  # when the first event came
@@ -211,7 +211,7 @@ class Receipt:
     def _record(self, event: Event) -> None:
         if getattr(event.device, "estimate", None) is not self._estimate:
             return
-        place, now = place_of_call(), time.perf_counter()
+        place, now = line_of_call(), time.perf_counter()
         with self._lock:
             if self._wall_first is None:
                 self._wall_first = now
@@ -297,7 +297,7 @@ class Receipt:
         how busy each lane is in each short interval. A notebook shows it; ``.svg`` is its text. Raises `ValueError` if
         a device doesn't report times, or if there are no such events.
         """
-        return draw(*Timeline(self).seen(first, count, only_waits), self.seconds.card)
+        return draw(*Timeline(self).window(first, count, only_waits), self.seconds.card)
 
 
 def receipt() -> Receipt:
