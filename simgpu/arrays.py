@@ -35,11 +35,18 @@ def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
         if isinstance(y, _OPERANDS):
             return call_ufunc(ufunc, (x, y))
         if not hasattr(y, "__array_ufunc__"):  # CuPy's _core/core.pyx:109
-            return NotImplemented if getattr(y, "__array_priority__", 0) > x.__array_priority__ else ufunc(x, y)
-        return NotImplemented if y.__array_ufunc__ is None else ufunc(x, y)  # NumPy asks both operands
+            if getattr(y, "__array_priority__", 0) > x.__array_priority__:
+                return NotImplemented
+            return ufunc(x, y)
+        # NumPy asks both operands
+        if y.__array_ufunc__ is None:
+            return NotImplemented
+        return ufunc(x, y)
 
     def on_the_right(x, y):
-        return call_ufunc(ufunc, (y, x)) if isinstance(y, SCALARS) else ufunc(y, x)
+        if isinstance(y, SCALARS):
+            return call_ufunc(ufunc, (y, x))
+        return ufunc(y, x)
 
     return on_the_left, on_the_right, lambda x, y: in_place(ufunc, x, y)
 
@@ -199,7 +206,9 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
             if copy is False:
                 raise ValueError("GPU memory cannot be exported to CPU without copy.")
             values = self.device.download(self, "dlpack")
-            return values.__dlpack__() if max_version is None else values.__dlpack__(max_version=max_version)
+            if max_version is None:
+                return values.__dlpack__()
+            return values.__dlpack__(max_version=max_version)
         if dl_device is None or dl_device == self.__dlpack_device__():
             raise BufferError(
                 f"no other library can read {self.device}, which is simulated. np.from_dlpack(x, device='cpu') copies "
@@ -225,7 +234,9 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         device, card = self.device, current_card(self.device)
         device.launch(name, 2 * values.nbytes)
         made = device.new(values)
-        return made if card is device else card.copy_from(device, made)
+        if card is device:
+            return made
+        return card.copy_from(device, made)
 
     # -- operators: each calls the NumPy function with the same meaning -----------------------------
 
@@ -268,10 +279,14 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         return call_ufunc(np.power, (self, other), {"out": (self,)})
 
     def __eq__(self, other: Any) -> Any:
-        return np.zeros_like(self, dtype=bool) if _never_equal(other) else self._equal(other)
+        if _never_equal(other):
+            return np.zeros_like(self, dtype=bool)
+        return self._equal(other)
 
     def __ne__(self, other: Any) -> Any:
-        return np.ones_like(self, dtype=bool) if _never_equal(other) else self._not_equal(other)
+        if _never_equal(other):
+            return np.ones_like(self, dtype=bool)
+        return self._not_equal(other)
 
     # -- what the host knows without asking the device --------------------------------------------
 
@@ -303,7 +318,9 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
 
     @property
     def real(self) -> SimulatedArray:
-        return self.in_same_memory(self.host_values.real) if self.dtype.kind == "c" else self
+        if self.dtype.kind == "c":
+            return self.in_same_memory(self.host_values.real)
+        return self
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -462,7 +479,9 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         return call(np.compress, (given, self, axis), {} if out is None else {"out": out}, self.device)
 
     def conj(self) -> SimulatedArray:
-        return call_ufunc(np.conjugate, (self,)) if self.dtype.kind == "c" else self
+        if self.dtype.kind == "c":
+            return call_ufunc(np.conjugate, (self,))
+        return self
 
     conjugate = conj
 

@@ -71,7 +71,9 @@ def from_dlpack(array: Any, *, device: Any = None, copy: bool | None = None) -> 
     if device is not None:
         raise NotImplementedError("from_dlpack() does not support device yet.")
     if isinstance(array, SimulatedArray):
-        return array.copy() if copy else array.in_same_memory(array.host_values)
+        if copy:
+            return array.copy()
+        return array.in_same_memory(array.host_values)
     if not hasattr(array, "__dlpack_device__"):
         raise TypeError(f"from_dlpack takes an array of another library, got {in_words(array)}")
     kind, _ = array.__dlpack_device__()
@@ -177,7 +179,9 @@ class _Grid:
         axes = made if isinstance(made, (list, tuple)) else (made,)
         for axis in axes:
             device.launch("grid", axis.nbytes)
-        return device.new(made) if made is axes[0] else list(map(device.new, axes))
+        if made is axes[0]:
+            return device.new(made)
+        return list(map(device.new, axes))
 
 
 mgrid, ogrid = _Grid(np.mgrid), _Grid(np.ogrid)
@@ -190,7 +194,8 @@ class _Joined:
         self._axis = axis
 
     def __getitem__(self, key: Any) -> SimulatedArray:
-        key = key if isinstance(key, tuple) else (key,)
+        if not isinstance(key, tuple):
+            key = (key,)
         if any(isinstance(part, (str, slice)) for part in key):
             raise NotImplementedError("r_ and c_ take neither slices nor words on a GPU (nor do CuPy's)")
         values: list[Any] = [part if np.isscalar(part) else asarray(part).host_values for part in key]

@@ -286,7 +286,9 @@ class Card:
 
     def begin(self) -> Any:
         """A call begins that computes with arrays of this card. Returns the card that computes: the current one."""
-        return computing_card(self) if self.cards else self
+        if self.cards:
+            return computing_card(self)
+        return self
 
     def compute(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
         """What NumPy computes, or only its shapes. Without warnings, since a GPU makes inf and NaN silently."""

@@ -165,7 +165,9 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
         device.launch_function(ufunc.__name__, arrays, results, (), {}, commands)
     if given:
         return given[0]
-    return tuple(map(device.new, results)) if type(result) is tuple else device.new(result)
+    if type(result) is tuple:
+        return tuple(map(device.new, results))
+    return device.new(result)
 
 
 # -- All other functions ---------------------------------------------------------------------------
@@ -220,7 +222,8 @@ class Plan:
     def in_one_form(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments by position as far as they can be; by name `out`, and what comes after it."""
         kwargs = {**dict(zip(self.after, args[len(self.parameters) :])), **kwargs}
-        args = args[: len(self.parameters)] if self.after else args
+        if self.after:
+            args = args[: len(self.parameters)]
         for name in self.parameters[len(args) :]:
             if name not in kwargs:
                 break
@@ -326,7 +329,9 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
         return device.new(result)
     if isinstance(result, (list, tuple)):
         parts = [_wrap(part, device, found, made) for part in result]
-        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+        if hasattr(result, "_fields"):
+            return type(result)(*parts)
+        return type(result)(parts)
     if not isinstance(result, (np.ndarray, *SCALARS)):
         return result
     values = np.asarray(result)
@@ -350,7 +355,9 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     target = None if out is None else out.host_values
     result = (device.instead or quiet.run)(np.take, x.host_values, places, axis, target, mode="wrap")
     device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
-    return device.new(result) if out is None else out
+    if out is None:
+        return device.new(result)
+    return out
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
@@ -423,7 +430,9 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values need them all on the host."""
 
     def there(x: Any) -> Any:
-        return x.device.download(x, refusals.name_of(function), explicit=False) if isinstance(x, Stored) else x
+        if isinstance(x, Stored):
+            return x.device.download(x, refusals.name_of(function), explicit=False)
+        return x
 
     return function(*map(there, args), **{name: there(x) for name, x in kwargs.items()})
 
@@ -456,7 +465,9 @@ def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
         values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
         check_dtype(values.dtype)
         # A number fills memory on the device, without a copy.
-        return device.upload(values) if values.ndim else array_of(device, values[()], values.dtype)
+        if values.ndim:
+            return device.upload(values)
+        return array_of(device, values[()], values.dtype)
     if isinstance(a, Stored):
         made = found[0]
     else:  # joined on the device, as by np.concatenate
@@ -468,7 +479,9 @@ def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
         result = made.astype(made.dtype if dtype is None else dtype, order, copy=bool(copy))
     if copy is False and result is not made:
         raise ValueError("np.array(x, copy=False): this dtype or order takes a copy; copy=None makes one if need be")
-    return result.reshape((1,) * (ndmin - result.ndim) + result.shape) if ndmin > result.ndim else result
+    if ndmin > result.ndim:
+        return result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return result
 
 
 def _shape_of(values: Any, found: list) -> tuple[int, ...] | None:
@@ -503,7 +516,9 @@ def empty(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 def pattern_of(x: Any) -> Any:
     """The pattern that unwritten elements of `x` hold, or None if nothing marks them."""
     has_one = x.buffer.is_empty and (x.dtype.itemsize > 2 or x.dtype.kind == "f")
-    return _PATTERNS.get(x.dtype.itemsize) if has_one else None
+    if has_one:
+        return _PATTERNS.get(x.dtype.itemsize)
+    return None
 
 
 def _by(ours: Callable) -> Callable:

@@ -33,7 +33,9 @@ def cast_floats(value: Any, dtype: Any) -> Any:
     if dtype is None or np.dtype(dtype).kind not in "iu":
         return value
     given = np.asarray(value)
-    return cast(given, dtype)[()] if given.dtype.kind in "fc" else value
+    if given.dtype.kind in "fc":
+        return cast(given, dtype)[()]
+    return value
 
 
 def assign(values: np.ndarray, where: Any, new: Any) -> None:
@@ -85,7 +87,9 @@ def fill_diagonal(function: Callable, a: Any, value: Any, *rest: Any, **kwargs: 
 
 def _from_host(value: Any, dtype: np.dtype) -> Any:
     """A number gets its type on the host, where NumPy may refuse it. An array's elements get it on the card."""
-    return cast_floats(value, dtype) if isinstance(value, np.ndarray) else np.asarray(value, dtype)
+    if isinstance(value, np.ndarray):
+        return cast_floats(value, dtype)
+    return np.asarray(value, dtype)
 
 
 def join(function: Callable, arrays: Any, *rest: Any, out: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
@@ -184,7 +188,9 @@ def sum_halves(function: Callable, *args: Any, **kwargs: Any) -> Any:
     result = function(*(x.view(_Halves) if isinstance(x, np.ndarray) else x for x in args), **kwargs)
     if result is kwargs.get("out"):
         return result
-    return tuple(map(np.array, result)) if isinstance(result, tuple) else np.array(result)
+    if isinstance(result, tuple):
+        return tuple(map(np.array, result))
+    return np.array(result)
 
 
 def in_float32(function: Callable, *args: Any, **kwargs: Any) -> Any:
@@ -204,17 +210,20 @@ def arange(function: Callable, *given: Any, dtype: Any = None, **named: Any) -> 
     if dtype is None and not named and all(type(x) is int for x in given):
         return function(*given)
     given, last = given[:3], given[3:]
-    dtype = last[0] if last else dtype
+    if last:
+        dtype = last[0]
     if any(isinstance(x, np.ndarray) for x in (*given, *named.values())):
         return function(*given, dtype=dtype, **named)
     if len(given) == 1 and named.get("stop") is None:
         given = (0, *given)
     named = {**dict(zip(("start", "stop", "step"), given)), **named}
     start, stop, step = (named.get(key) for key in ("start", "stop", "step"))
-    step = 1 if step is None else step
+    if step is None:
+        step = 1
     if stop is None:
         start, stop = 0, start
-    start = 0 if start is None else start
+    if start is None:
+        start = 0
     if dtype is None:
         dtype = float if any(np.dtype(type(x)).kind == "f" for x in (start, stop, step)) else int
     dtype = np.dtype(dtype)
@@ -238,7 +247,9 @@ def linspace(
         return function(start, stop, num, endpoint, retstep, dtype, axis)
     made, step = function(start, stop, num, endpoint, True, None, axis)
     made = cast(np.floor(made), dtype)
-    return (made, step) if retstep else made
+    if retstep:
+        return (made, step)
+    return made
 
 
 def logspace(
@@ -246,7 +257,9 @@ def logspace(
     dtype: Any = None, axis: int = 0,
 ) -> Any:  # fmt: skip
     made = function(start, stop, num, endpoint, base, None, axis)
-    return made if dtype is None else cast(made, dtype)
+    if dtype is None:
+        return made
+    return cast(made, dtype)
 
 
 def _cosines(count: int, turns: int = 1) -> np.ndarray:
@@ -279,7 +292,9 @@ _WINDOWS: dict[str, Callable] = {
 
 def window(function: Callable, count: int, *rest: Any) -> np.ndarray:
     """A kernel computes these in float32, and stores float64."""
-    return _WINDOWS[function.__name__](count, *rest) if count > 1 else function(count, *rest)
+    if count > 1:
+        return _WINDOWS[function.__name__](count, *rest)
+    return function(count, *rest)
 
 
 # -- Element by element -----------------------------------------------------------------------------------------------
@@ -294,7 +309,8 @@ def by_formula(formula: Callable) -> Callable:
         target = out[0] if isinstance(out, tuple) else out
         if target is None:
             return result
-        result = cast(result, target.dtype) if casting == "unsafe" else result
+        if casting == "unsafe":
+            result = cast(result, target.dtype)
         np.copyto(target, result, casting)
         return target
 
@@ -384,7 +400,9 @@ def log2(x: Any) -> Any:
 def nextafter(x: Any, y: Any) -> Any:
     """In float16, after an infinity comes NaN."""
     made = np.nextafter(x, y)
-    return np.where(np.isinf(x), made.dtype.type(np.nan), made) if made.dtype == np.float16 else made
+    if made.dtype == np.float16:
+        return np.where(np.isinf(x), made.dtype.type(np.nan), made)
+    return made
 
 
 def power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
@@ -401,7 +419,9 @@ def compare(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
     """A boolean can be compared with a number that's too large for its type. Records are equal if their fields are."""
     ufunc = getattr(function, "__self__", function)
     if getattr(getattr(x, "dtype", None), "names", None) and ufunc in (np.equal, np.not_equal):
-        return x == y if ufunc is np.equal else x != y
+        if ufunc is np.equal:
+            return x == y
+        return x != y
     wide = [v.astype(np.int64) if isinstance(v, np.ndarray) and v.dtype == bool else v for v in (x, y)]
     return function(*wide, **kwargs)
 
@@ -430,7 +450,9 @@ def sinc(function: Callable, x: Any) -> Any:
 def i0(function: Callable, x: Any) -> Any:
     """Of small integers, in the type that a ufunc gives them."""
     made = function(x)
-    return made.astype(np.result_type(x.dtype, np.float16)) if x.dtype.kind in "biu" else made
+    if x.dtype.kind in "biu":
+        return made.astype(np.result_type(x.dtype, np.float16))
+    return made
 
 
 def clip(function: Callable, a: Any, *bounds: Any, **kwargs: Any) -> Any:
@@ -471,7 +493,9 @@ def where(function: Callable, condition: Any, *choices: Any) -> Any:
 
 def _without_nan(bound: Any, instead: float) -> Any:
     if isinstance(bound, float):  # a Python number has no type of its own
-        return instead if math.isnan(bound) else bound
+        if math.isnan(bound):
+            return instead
+        return bound
     given = np.asarray(bound)
     if bound is None or given.dtype.kind != "f":
         return bound
@@ -566,7 +590,9 @@ def _over_axes(compute: Callable) -> Callable:
         kept = [i for i in range(a.ndim) if i not in axes]
         rows = a.transpose(*kept, *axes).reshape([a.shape[i] for i in kept] + [-1])
         places = compute(function, rows, -1, *rest, **kwargs)
-        return np.expand_dims(places, axes) if keepdims is True else places
+        if keepdims is True:
+            return np.expand_dims(places, axes)
+        return places
 
     return over_axes
 
@@ -650,7 +676,9 @@ def intersect1d(function: Callable, a: Any, b: Any, assume_unique: bool = False,
     places = _search(b, a, is_right=False)
     is_there = (places < b.size) & (b[np.minimum(places, b.size - 1)] == a)
     found = a[is_there].astype(np.result_type(a, b))
-    return (found, np.flatnonzero(is_there), places[is_there]) if return_indices else found
+    if return_indices:
+        return (found, np.flatnonzero(is_there), places[is_there])
+    return found
 
 
 def sort(function: Callable, a: Any, axis: Any = -1, kind: Any = None) -> Any:
@@ -710,7 +738,9 @@ def piecewise(function: Callable, x: Any, conditions: Any, values: Any) -> Any:
 def gradient(function: Callable, f: Any, *spacing: Any, **kwargs: Any) -> Any:
     """Along several axes, they're in a list."""
     made = function(f, *spacing, **kwargs)
-    return list(made) if isinstance(made, tuple) else made
+    if isinstance(made, tuple):
+        return list(made)
+    return made
 
 
 def trim_zeros(function: Callable, filt: Any, *rest: Any) -> Any:
@@ -728,10 +758,13 @@ def ediff1d(function: Callable, a: Any, to_end: Any = None, to_begin: Any = None
 
 def unique(function: Callable, a: Any, *rest: Any, axis: Any = None, **kwargs: Any) -> Any:
     """Rows are compared by their difference, which booleans don't have."""
-    axis = rest[3] if len(rest) > 3 else axis
+    if len(rest) > 3:
+        axis = rest[3]
     if axis is not None and a.dtype == bool and a.shape[axis] > 1:
         raise TypeError("unique on a GPU compares no rows of booleans (nor does CuPy's): x.astype(np.int8) has them")
-    return function(a, *rest, **kwargs) if axis is None or len(rest) > 3 else function(a, *rest, axis=axis, **kwargs)
+    if axis is None or len(rest) > 3:
+        return function(a, *rest, **kwargs)
+    return function(a, *rest, axis=axis, **kwargs)
 
 
 def bits(function: Callable, a: Any, *rest: Any, **kwargs: Any) -> Any:
@@ -810,7 +843,9 @@ def mean(function: Callable, x: Any, axis: Any = None, dtype: Any = None, **kwar
     """As an integer, it's the mean of the floats, cast. Of nothing, it's NaN without a warning."""
     if dtype is not None and np.dtype(dtype).kind in "biu" and kwargs.get("out") is None:
         return cast(call_silently(function, x, axis, np.float64, **kwargs), dtype)
-    return call_silently(function, x, axis, dtype, **kwargs) if x.size == 0 else function(x, axis, dtype, **kwargs)
+    if x.size == 0:
+        return call_silently(function, x, axis, dtype, **kwargs)
+    return function(x, axis, dtype, **kwargs)
 
 
 def var(
@@ -849,7 +884,9 @@ def _var_as(function: Callable, x: np.ndarray, axis: Any, dtype: np.dtype, ddof:
     kind = dtype if dtype.char in "ef" else np.dtype(np.float64)
     total = squares.sum(axis, dtype=np.promote_types(kind, np.float32), keepdims=keepdims)
     made = np.asarray(total * (1 / count if count > 0 else np.nan)).astype(kind)
-    return np.sqrt(made, dtype=dtype) if is_root else made
+    if is_root:
+        return np.sqrt(made, dtype=dtype)
+    return made
 
 
 def average(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
@@ -907,7 +944,9 @@ def nanmedian(function: Callable, a: Any, axis: Any = None, *, out: Any = None, 
     made = np.where(counts > 0, middle, np.nan).astype(a.dtype)[..., 0]
     if keepdims:
         made = made.reshape([1 if i in axes else n for i, n in enumerate(a.shape)])
-    return made if out is None else _write_out(out, made)
+    if out is None:
+        return made
+    return _write_out(out, made)
 
 
 def _write_out(out: np.ndarray, made: np.ndarray) -> np.ndarray:
@@ -927,7 +966,8 @@ def quantile(
     Between two elements, the difference is multiplied by a weight, even by 0: so next to an infinity there's NaN. The
     last element of a row is compared with the first of the next row.
     """
-    method = method if interpolation is None else interpolation
+    if interpolation is not None:
+        method = interpolation
     share = q / 100 if function is np.percentile else q
     if method in _NOT_YET:
         raise ValueError(f"{function.__name__}: CuPy has no method {method!r} yet")
@@ -950,7 +990,9 @@ def quantile(
     if keepdims:
         made = made.reshape(len(places), *[1 if i in axes else n for i, n in enumerate(a.shape)])
     made = np.ascontiguousarray(made) if np.ndim(q) else made[0].copy()
-    return made if out is None else _write_out(out, made)
+    if out is None:
+        return made
+    return _write_out(out, made)
 
 
 def _places(share: np.ndarray, count: int, method: str) -> np.ndarray:
@@ -995,14 +1037,17 @@ def cov(
     if fweights is None and aweights is None:
         return made
     x = np.array(m, ndmin=2, dtype=np.result_type(m, *([] if y is None else [y]), np.float64))
-    x = x.T if not rowvar and np.ndim(m) != 1 else x
+    if not rowvar and np.ndim(m) != 1:
+        x = x.T
     if y is not None:
         second = np.array(y, ndmin=2, dtype=x.dtype)
         x = np.concatenate([x, second.T if not rowvar and second.shape[0] != 1 else second])
     weights = np.ones(x.shape[1])
     for given in (fweights, aweights):
-        weights = weights if given is None else weights * given
-    ddof = (0 if bias else 1) if ddof is None else ddof
+        if given is not None:
+            weights = weights * given
+    if ddof is None:
+        ddof = 0 if bias else 1
     total = weights.sum()
     factor = total
     if ddof != 0:
@@ -1031,7 +1076,9 @@ def histogram(
         counts = counts.astype(kind)
         if a.dtype.kind == "f" and counts.size:
             counts[0] += weights[np.isnan(a)].sum()
-    return (counts / np.diff(edges).astype(np.float64) / counts.sum(), edges) if density else (counts, edges)
+    if density:
+        return (counts / np.diff(edges).astype(np.float64) / counts.sum(), edges)
+    return (counts, edges)
 
 
 def convolve(function: Callable, a: Any, v: Any, *rest: Any, **kwargs: Any) -> Any:
@@ -1094,7 +1141,9 @@ def cholesky(function: Callable, x: Any) -> Any:
         return function(x)
     if x.ndim > 2:
         return np.stack([cholesky(function, part) for part in x])
-    return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan if x.ndim == 2 else function(x)
+    if x.ndim == 2:
+        return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan
+    return function(x)
 
 
 def nan_if_singular(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
@@ -1111,7 +1160,9 @@ def nan_if_singular(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> An
             part[is_bad] = np.nan
     if not isinstance(made, tuple):
         return parts[0]
-    return type(made)(*parts) if hasattr(made, "_fields") else tuple(parts)
+    if hasattr(made, "_fields"):
+        return type(made)(*parts)
+    return tuple(parts)
 
 
 def cond(function: Callable, x: Any, *rest: Any) -> Any:
@@ -1130,7 +1181,9 @@ def norm(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
         raise ValueError("linalg.norm: of no elements, there's no largest and no smallest")
     if _is_half(x):
         return sum_halves(function, x, *rest, **kwargs)
-    return nan_if_singular(function, x, *rest, **kwargs) if x.ndim == 2 else function(x, *rest, **kwargs)
+    if x.ndim == 2:
+        return nan_if_singular(function, x, *rest, **kwargs)
+    return function(x, *rest, **kwargs)
 
 
 def einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
@@ -1185,4 +1238,6 @@ def min_scalar_type(function: Callable, a: Any) -> Any:
                 look(part)
 
     look(a)
-    return np.result_type(*found) if found else function(a)
+    if found:
+        return np.result_type(*found)
+    return function(a)

@@ -117,7 +117,9 @@ def _move(name: str, args: tuple) -> tuple:
     count = MOVING.get(name)
     given = args[0] if count is None else args[:count]
     there = [x if isinstance(x, Stored) else creation.asarray(x) for x in given]
-    return (there, *args[1:]) if count is None else (*there, *args[count:])
+    if count is None:
+        return (there, *args[1:])
+    return (*there, *args[count:])
 
 
 def _without_arrays(name: str, computes: Callable, args: tuple, kwargs: dict) -> Any:

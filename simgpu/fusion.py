@@ -119,4 +119,8 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
     nbytes = sum(x.host_values.nbytes for x in (*arrays.values(), *made))
     nbytes += sum(values.nbytes for values, earlier in before if values.tobytes() != earlier.tobytes())  # written
     device.launch(name, nbytes, math.fsum(work), (made or list(arrays.values()))[0].host_values.dtype.char)
-    return tuple(made) if isinstance(result, tuple) else made[0] if made else None
+    if isinstance(result, tuple):
+        return tuple(made)
+    if made:
+        return made[0]
+    return None

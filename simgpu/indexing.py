@@ -24,8 +24,12 @@ def is_basic(index: Any) -> bool:
 def _ending_in_ellipsis(index: Any) -> tuple:
     """`index` with an Ellipsis, so that NumPy gives a view even of a single element, as a GPU does."""
     if type(index) is not tuple:
-        return (index,) if index is Ellipsis else (index, Ellipsis)
-    return index if Ellipsis in index else (*index, Ellipsis)
+        if index is Ellipsis:
+            return (index,)
+        return (index, Ellipsis)
+    if Ellipsis in index:
+        return index
+    return (*index, Ellipsis)
 
 
 def getitem(x: Any, index: Any) -> Any:
@@ -163,7 +167,9 @@ def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, 
 def wrap_around(indices: np.ndarray, length: int) -> np.ndarray:
     """Indices into an axis of this length. Those out of range wrap around, since a kernel can't raise."""
     # In 8 bytes, as on a card: a length of 256 wouldn't fit into indices of uint8.
-    return np.remainder(indices, length, dtype=np.intp, casting="unsafe") if length else indices
+    if length:
+        return np.remainder(indices, length, dtype=np.intp, casting="unsafe")
+    return indices
 
 
 def _index_part(device: Any, part: Any) -> Any:
@@ -183,7 +189,9 @@ def _axes_of(part: Any) -> int:
     """How many of the array's axes this part of an index uses."""
     if part is None or part is Ellipsis:
         return 0
-    return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
+    if isinstance(part, np.ndarray) and part.dtype.kind == "b":
+        return part.ndim
+    return 1
 
 
 def _count(x: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
@@ -267,7 +275,9 @@ class Flat:
     def _place(self, index: Any) -> Any:
         """A slice as it is, a number as a place in the array. CuPy takes nothing else."""
         if index is Ellipsis or isinstance(index, slice):
-            return slice(None) if index is Ellipsis else in_numbers(index)
+            if index is Ellipsis:
+                return slice(None)
+            return in_numbers(index)
         if isinstance(index, bool) or not isinstance(index, (int, np.integer)):
             raise IndexError(f"x.flat takes a whole number or a slice on a GPU, got {type(index).__name__}")
         if not -len(self) <= index < len(self):

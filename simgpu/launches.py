@@ -69,19 +69,25 @@ def _way(x: np.ndarray, axis: Any) -> str:
         return "all"
     if not axes or axes[-1] - axes[0] + 1 != len(axes):
         return "other"
-    return "rows" if (axes[-1] == x.ndim - 1 if flags.c_contiguous else axes[0] == 0) else "other"
+    if axes[-1] == x.ndim - 1 if flags.c_contiguous else axes[0] == 0:
+        return "rows"
+    return "other"
 
 
 def _by_cupy(x, axis=None, *rest, **kwargs):
     """What CUB has no function for: ``any``, ``all``, and sums without NaNs."""
-    return Commands(2) if x.size >= _TINY and _way(x, axis) == "all" else ONE
+    if x.size >= _TINY and _way(x, axis) == "all":
+        return Commands(2)
+    return ONE
 
 
 def reduces_with_cub(x: np.ndarray, axis: Any) -> bool:
     """Whether CuPy's own kernel reduces these axes with CUB's blocks, if it has one input and one output."""
     if (way := _way(x, axis)) == "other" or not x.size:
         return False
-    return math.prod([x.shape[i] for i in axis]) >= _TINY if way == "rows" else x.size >= _TINY
+    if way == "rows":
+        return math.prod([x.shape[i] for i in axis]) >= _TINY
+    return x.size >= _TINY
 
 
 def _by_cub(x: np.ndarray, axis: Any, is_for_cub: bool, more: int = 0) -> Commands:
@@ -94,7 +100,9 @@ def _by_cub(x: np.ndarray, axis: Any, is_for_cub: bool, more: int = 0) -> Comman
 
 
 def _is_summed(x: np.ndarray, dtype: Any) -> bool:
-    return x.dtype.str[1:] in _SUMMED if dtype is None else np.dtype(dtype) == x.dtype and x.dtype.kind != "b"
+    if dtype is None:
+        return x.dtype.str[1:] in _SUMMED
+    return np.dtype(dtype) == x.dtype and x.dtype.kind != "b"
 
 
 def _sum(x, axis=None, dtype=None, out=None, **kwargs):
@@ -107,7 +115,9 @@ def _mean(x, axis=None, dtype=None, out=None, **kwargs):
     summed_as = dtype if dtype is not None else "f8" if kind in "iub" else "f4" if x.dtype.char == "e" else x.dtype
     asked = _by_cub(x, axis, _is_summed(x, summed_as), more=1)
     is_converted = out is None and (dtype is not None or kind in "iub" or x.dtype.char == "e")
-    return asked.and_kernels(1) if is_converted else asked
+    if is_converted:
+        return asked.and_kernels(1)
+    return asked
 
 
 def _var(x, axis=None, *rest, **kwargs):
@@ -127,7 +137,9 @@ def _ptp(x, axis=None, *rest, **kwargs):
 
 def _argmax(x, axis=None, *rest, **kwargs):
     """CUB finds only the place in a whole array, and then its type is changed."""
-    return _by_cub(x, axis, x.dtype.kind != "b", more=1) if _way(x, axis) == "all" else ONE
+    if _way(x, axis) == "all":
+        return _by_cub(x, axis, x.dtype.kind != "b", more=1)
+    return ONE
 
 
 def _nanmax(x, axis=None, *rest, **kwargs):
@@ -176,7 +188,9 @@ def _concatenate(arrays, *rest, **kwargs):
 
 def _take_along_axis(x, *rest, **kwargs):
     """An arange for each other axis, then zeros, a kernel per axis that adds up the positions, and the take."""
-    return Commands(2 * x.ndim, memsets=1) if x.ndim > 1 else ONE
+    if x.ndim > 1:
+        return Commands(2 * x.ndim, memsets=1)
+    return ONE
 
 
 def _roll(x, shift, axis=None):
@@ -192,13 +206,17 @@ def _roll(x, shift, axis=None):
 def _pad(x, width, mode="constant", **kwargs):
     """Memory for the result, and a copy into it. Other values than 0 take a kernel for each edge."""
     if mode == "constant" and np.all(np.asarray(kwargs.get("constant_values", 0)) == 0):
-        return Commands(0, memsets=1, copies=1) if x.ndim == 1 and x.flags.c_contiguous else Commands(1, memsets=1)
+        if x.ndim == 1 and x.flags.c_contiguous:
+            return Commands(0, memsets=1, copies=1)
+        return Commands(1, memsets=1)
     return Commands(1 + x.ndim * (2 if mode == "constant" else 3))
 
 
 def scans(size: int) -> int:
     """The kernels of running totals over `size` elements: in chunks, then over the chunks' totals, and so on."""
-    return 1 if size <= _CHUNK else 2 + scans(-(-size // _CHUNK))
+    if size <= _CHUNK:
+        return 1
+    return 2 + scans(-(-size // _CHUNK))
 
 
 def _nonzero(x, *rest, **kwargs):
@@ -211,7 +229,9 @@ def _nonzero(x, *rest, **kwargs):
 def _where(condition, x=None, y=None):
     if x is None:
         return _nonzero(condition)
-    return ONE if getattr(condition, "dtype", np.dtype(bool)).kind == "b" else Commands(2)
+    if getattr(condition, "dtype", np.dtype(bool)).kind == "b":
+        return ONE
+    return Commands(2)
 
 
 def _einsum(subscripts, *operands, **kwargs):
@@ -221,18 +241,26 @@ def _einsum(subscripts, *operands, **kwargs):
     terms, arrow, result = subscripts.replace(" ", "").partition("->")
     contracts = set(terms) - {",", "."} - set(result) if arrow else {c for c in terms if terms.count(c) > 1} - {","}
     if len(operands) == 1:
-        return ONE if contracts else NOTHING
-    return Commands(3, library=True) if contracts else ONE
+        if contracts:
+            return ONE
+        return NOTHING
+    if contracts:
+        return Commands(3, library=True)
+    return ONE
 
 
 def _cumsum(x, axis=None, *rest, **kwargs):
     """A copy, then CUB's two kernels in place; along an axis, one of CuPy's own."""
-    return Commands(3) if axis is None else Commands(2)
+    if axis is None:
+        return Commands(3)
+    return Commands(2)
 
 
 def _sort(x, axis=-1, *rest, **kwargs):
     """A copy, which Thrust sorts along the last axis. Another axis takes its place before, and goes back after."""
-    return Commands(2) if axis is None or x.ndim < 2 or axis in (-1, x.ndim - 1) else Commands(4)
+    if axis is None or x.ndim < 2 or axis in (-1, x.ndim - 1):
+        return Commands(2)
+    return Commands(4)
 
 
 KERNELS: dict[str, Entry] = {
@@ -333,7 +361,9 @@ def commands_of_method(ufunc: np.ufunc, method: str, values: Sequence, kwargs: d
         return Commands(3)  # copies of both operands, stretched
     if method == "accumulate":
         return _cumsum(values[0], axis)
-    return _sum(values[0], axis) if method == "reduce" and ufunc.__name__ in ("add", "multiply") else ONE
+    if method == "reduce" and ufunc.__name__ in ("add", "multiply"):
+        return _sum(values[0], axis)
+    return ONE
 
 
 def launches_of_product(x: np.ndarray, y: np.ndarray) -> Commands:
@@ -359,7 +389,9 @@ def launches_of_product(x: np.ndarray, y: np.ndarray) -> Commands:
     if x.size == y.size == x.shape[-1]:
         return Commands(3 + apart + (x.size * kind.itemsize > _BLOCK))
     casts = 0 if x.dtype is y.dtype else sum(array.dtype != kind for array in (x, y))
-    return BY_LIBRARY.and_kernels(max(apart, casts)) if casts or apart else BY_LIBRARY
+    if casts or apart:
+        return BY_LIBRARY.and_kernels(max(apart, casts))
+    return BY_LIBRARY
 
 
 def commands_at(arrays: Sequence[np.ndarray], x: np.ndarray, found: bool = True) -> Commands:
@@ -371,7 +403,9 @@ def commands_at(arrays: Sequence[np.ndarray], x: np.ndarray, found: bool = True)
             running += 1 + scans(x.size)
         return Commands(running + found, reads=(4,))
     # One array takes one kernel. Several are combined first: zeros, a kernel for each, then the read or write.
-    return ONE if len(arrays) <= 1 else Commands(len(arrays) + 1, memsets=1)
+    if len(arrays) <= 1:
+        return ONE
+    return Commands(len(arrays) + 1, memsets=1)
 
 
 # -- How much work that is: bytes read and written, and operations, about one per element unless it's listed here.

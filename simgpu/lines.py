@@ -31,7 +31,9 @@ def is_of_libraries(file: str) -> bool:
 def line_of_call() -> Line:
     """The innermost line outside the libraries, or ``("", 0)``."""
     frame = _call()
-    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    if frame is None:
+        return ("", 0)
+    return (frame.f_code.co_filename, frame.f_lineno)
 
 
 def warn_at_call(message: str, category: type[Warning]) -> None:

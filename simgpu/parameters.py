@@ -39,41 +39,55 @@ def several(x: Any) -> tuple[int, ...]:
 
 def one_or_several(x: Any) -> Any:
     """One whole number, or several. CuPy looks for a number first, and an array of shape () isn't one."""
-    return int(x) if isinstance(x, (int, np.integer)) else _indices(x)
+    if isinstance(x, (int, np.integer)):
+        return int(x)
+    return _indices(x)
 
 
 def python_int_or_several(x: Any) -> Any:
     """The same, but CuPy asks whether it's an `int`, which a NumPy number isn't."""
-    return x if isinstance(x, int) else _indices(x)
+    if isinstance(x, int):
+        return x
+    return _indices(x)
 
 
 def one_or_tuple(x: Any) -> Any:
     """One whole number, or several in a tuple."""
-    return tuple(map(operator.index, x)) if isinstance(x, tuple) else operator.index(x)
+    if isinstance(x, tuple):
+        return tuple(map(operator.index, x))
+    return operator.index(x)
 
 
 def shape(x: Any) -> Any:
     """A shape: whole numbers in anything, or one of them."""
-    return operator.index(x) if np.ndim(x) == 0 else _indices(x)
+    if np.ndim(x) == 0:
+        return operator.index(x)
+    return _indices(x)
 
 
 def shape_like(x: Any) -> Any:
     """A shape for ``zeros_like(a, shape=…)``. CuPy asks whether it's true, which an array doesn't know."""
     if isinstance(x, np.ndarray) and x.size > 1:
         raise ValueError
-    return _indices(x) if x is not None and np.ndim(x) else one_or_several(x)
+    if x is not None and np.ndim(x):
+        return _indices(x)
+    return one_or_several(x)
 
 
 def dimensions(x: Any) -> Any:
     """A shape that CuPy multiplies up: whole numbers of the host, or an array of a GPU."""
-    return x if isinstance(x, Stored) else _indices(x)
+    if isinstance(x, Stored):
+        return x
+    return _indices(x)
 
 
 def shifts(x: Any) -> Any:
     """How far to roll: one number or several, on the host or on a GPU."""
     if isinstance(x, Stored):
         return x
-    return operator.index(x) if np.ndim(x) == 0 and not isinstance(x, np.bool) else _indices(x)
+    if np.ndim(x) == 0 and not isinstance(x, np.bool):
+        return operator.index(x)
+    return _indices(x)
 
 
 def repeats(x: Any) -> Any:
@@ -108,12 +122,16 @@ def number(x: Any) -> Any:
     """One number of any type."""
     if np.ndim(x) != 0 or isinstance(x, Stored):
         raise TypeError
-    return x.item() if isinstance(x, np.ndarray) else x
+    if isinstance(x, np.ndarray):
+        return x.item()
+    return x
 
 
 def number_anywhere(x: Any) -> Any:
     """One number, which may also be on a GPU: then the host waits for it."""
-    return x if isinstance(x, Stored) else number(x)
+    if isinstance(x, Stored):
+        return x
+    return number(x)
 
 
 def numbers(x: Any) -> Any:
@@ -122,7 +140,9 @@ def numbers(x: Any) -> Any:
         raise TypeError
     if isinstance(x, np.ndarray):
         x = x.tolist()
-    return tuple(map(numbers, x)) if isinstance(x, (tuple, list)) else x
+    if isinstance(x, (tuple, list)):
+        return tuple(map(numbers, x))
+    return x
 
 
 def pair_of_axes(x: Any) -> Any:
@@ -144,7 +164,9 @@ def fill_value(x: Any) -> Any:
 
 
 def numbers_anywhere(x: Any) -> Any:
-    return x if isinstance(x, Stored) else numbers(x)
+    if isinstance(x, Stored):
+        return x
+    return numbers(x)
 
 
 def an_array(x: Any) -> Any:
@@ -169,7 +191,9 @@ def array_to_search(x: Any) -> Any:
 
 def operand(x: Any) -> Any:
     """Numbers that the kernel reads. A host array is copied there, which the program didn't ask for."""
-    return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
+    if isinstance(x, np.ndarray) and x.ndim == 0:
+        return x[()]
+    return x
 
 
 def array_like(x: Any) -> Any:

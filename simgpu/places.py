@@ -62,13 +62,17 @@ class Place:
         if not isinstance(x, (np.ndarray, Stored)):
             return x
         there = self.receive(x)
-        return there if dtype is None else there.astype(dtype, copy=False)
+        if dtype is None:
+            return there
+        return there.astype(dtype, copy=False)
 
     def receive(self, x: Any) -> Any:
         """The array `x`, from the host or another card, here: `x` itself if it's here already."""
         if not isinstance(x, Stored):
             return self.upload(x)
-        return x if x.device == self else self.copy_from(x.device, x)
+        if x.device == self:
+            return x
+        return self.copy_from(x.device, x)
 
     def use(self) -> Any:
         """Make this the current card, in this thread."""
@@ -88,7 +92,9 @@ class Place:
 
     def move_code(self, exact: bool = False) -> str:
         """What a program writes to move an array here."""
-        return f"simgpu.devices()[{self.index}]" if exact or self.index else WRITE["to the GPU"]
+        if exact or self.index:
+            return f"simgpu.devices()[{self.index}]"
+        return WRITE["to the GPU"]
 
     def check_read(self, name: str) -> None:
         """Called before `name` reads values on the host as a side effect. A subclass can check that."""
@@ -117,7 +123,9 @@ class PerformanceWarning(RuntimeWarning):
 
 def current_card(device: Any) -> Any:
     """Where CuPy makes new arrays, whichever card the old ones are on: the current one."""
-    return device.current_card() if device.cards else device
+    if device.cards:
+        return device.current_card()
+    return device
 
 
 def computing_card(device: Any) -> Any:
@@ -161,4 +169,6 @@ def values_on(device: Any, x: Stored) -> np.ndarray:
 
 def _full_name(device: Any, other: Any) -> str:
     """The device's name, and the card's, too, if the numbers of the two devices are the same."""
-    return f"{device} ({device.name})" if str(device) == str(other) else str(device)
+    if str(device) == str(other):
+        return f"{device} ({device.name})"
+    return str(device)

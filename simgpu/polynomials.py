@@ -28,7 +28,9 @@ def _of_polynomials(numpys: Callable) -> Callable:
     def function(a1: Any, a2: Any) -> Any:
         given = _coefficients(a1), _coefficients(a2)
         out = call(numpys, given, {}, given[0].device)
-        return poly1d(out) if isinstance(a1, poly1d) or isinstance(a2, poly1d) else out
+        if isinstance(a1, poly1d) or isinstance(a2, poly1d):
+            return poly1d(out)
+        return out
 
     return function
 
@@ -49,7 +51,8 @@ def polyval(p: Any, x: Any) -> Any:
         for c in p:  # type: ignore[attr-defined]
             total = polyadd(polymul(total, x), c)
         return total
-    x = x if isinstance(x, Stored) else asarray(x)
+    if not isinstance(x, Stored):
+        x = asarray(x)
     if not p.host_values.size:
         return call(np.zeros_like, (x,), {}, x.device)  # type: ignore[attr-defined]
     kind = np.result_type(p.host_values.dtype.type(0), x.host_values)
@@ -66,12 +69,15 @@ def poly(seq_of_zeros: Any) -> Any:
         _check_symmetric(x.host_values)
     elif x.ndim != 1:
         raise ValueError("poly takes zeros in one axis, or a square matrix")
-    return call(np.poly, (x,), {}, x.device) if x.size else 1.0
+    if x.size:
+        return call(np.poly, (x,), {}, x.device)
+    return 1.0
 
 
 def roots(p: Any) -> Any:
     """Where the polynomial is 0. As in CuPy, with up to two coefficients, or if its companion matrix is symmetric."""
-    p = p.coeffs if isinstance(p, poly1d) else p
+    if isinstance(p, poly1d):
+        p = p.coeffs
     if p.dtype.kind == "b":
         raise NotImplementedError("roots on a GPU takes no booleans (nor does CuPy's)")
     if p.ndim == 0:
@@ -163,7 +169,9 @@ class poly1d:  # noqa: N801  (CuPy's name)
         return polyval(self, val)
 
     def __mul__(self, other: Any) -> Any:
-        return poly1d(self.coeffs * other) if np.isscalar(other) else self._mul(other)
+        if np.isscalar(other):
+            return poly1d(self.coeffs * other)
+        return self._mul(other)
 
     def __truediv__(self, other: Any) -> Any:
         if not np.isscalar(other):
@@ -185,7 +193,9 @@ class poly1d:  # noqa: N801  (CuPy's name)
         return a.shape == b.shape and bool((a == b).all())
 
     def __getitem__(self, val: int) -> Any:
-        return self._coeffs[-val - 1] if 0 <= val < self._coeffs.size else 0
+        if 0 <= val < self._coeffs.size:
+            return self._coeffs[-val - 1]
+        return 0
 
     def __setitem__(self, key: int, val: Any) -> None:
         if key < 0:

@@ -191,7 +191,9 @@ class RandomState:
         commands = Commands(11, reads=(1, 8)) if p is not None else Commands(8, reads=(4,)) if replace else Commands(1)
         count = a if is_number else len(a)
         places = _draw(self._numpys.choice, (), size, np.int64, commands, a=count, replace=replace, p=p)
-        return places if is_number else asarray(a)[places]
+        if is_number:
+            return places
+        return asarray(a)[places]
 
     def permutation(self, a: Any) -> Any:
         """``range(a)`` in another order, or the rows of an array."""

@@ -45,7 +45,9 @@ def _alignment(dtype: np.dtype) -> int:
     """The multiple of bytes at which CUDA wants a value of this type."""
     if dtype.names is not None:
         return max((_alignment(kind) for kind, *_ in dtype.fields.values()), default=1)  # type: ignore[union-attr]
-    return dtype.base.itemsize if dtype.base.kind in "biufc" else 1
+    if dtype.base.kind in "biufc":
+        return dtype.base.itemsize
+    return 1
 
 
 def check_call(name: str, arrays: Any) -> None:
@@ -90,7 +92,8 @@ def align(dtype: Any, alignment: int = -1) -> np.dtype:
         raise ValueError(f"an alignment is a power of 2, got {alignment}")
     kinds, places, end = [], [], 0
     for kind, *_ in given.fields.values():  # type: ignore[union-attr]
-        kind = align(kind) if kind.names is not None else kind
+        if kind.names is not None:
+            kind = align(kind)
         end += -end % _alignment(kind)
         kinds.append(kind)
         places.append(end)

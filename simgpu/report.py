@@ -264,7 +264,9 @@ def _by_line(figures: dict, kind: str, words: str, rules: Rules) -> list[str]:
         rows.append(f"{len(shown) - MOST_LINES:9,} more lines")
     if left_out:
         rows.append(f"{left_out:9,} more that don't count here")
-    return [f"{words}, by line:", *rows] if rows else []
+    if rows:
+        return [f"{words}, by line:", *rows]
+    return []
 
 
 def _location(line: dict) -> str:
@@ -272,7 +274,9 @@ def _location(line: dict) -> str:
     if line["whose"] == "nobody":
         return "nobody's line"
     where = f"{line['path']}:{line['line']} ({line['whose']})"
-    return f"{where}: {line['code']}" if line["code"] else where
+    if line["code"]:
+        return f"{where}: {line['code']}"
+    return where
 
 
 def _missing_rows(figures: dict) -> list[str]:

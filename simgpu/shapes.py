@@ -50,7 +50,9 @@ def outcome(function: Callable, *args: Any, **kwargs: Any) -> Any:
     rule: Callable | None = _RULES.get(function)
     if isinstance(getattr(function, "__self__", function), np.ufunc):  # or one of its methods
         rule = {"at": _nothing, "reduceat": None}.get(function.__name__, _on_few)
-    return function(*args, **kwargs) if rule is None else rule(function, args, kwargs)
+    if rule is None:
+        return function(*args, **kwargs)
+    return rule(function, args, kwargs)
 
 
 # Each rule takes a function and its arguments.
@@ -62,7 +64,9 @@ def _on_few(function, args, kwargs):
     if function is np.where and len(args) < 2:  # the result's length depends on the values
         return function(*args)
     if (out := kwargs.get("out")) is not None:
-        return out[0] if type(out) is tuple else out
+        if type(out) is tuple:
+            return out[0]
+        return out
     given = [y for x in (*args, *kwargs.values()) for y in (x if isinstance(x, (list, tuple)) else (x,))]
     lengths = sorted({n for x in given if isinstance(x, np.ndarray) for n in x.shape if n > 1})
     few = {n: i for i, n in enumerate(lengths, 2)}
@@ -71,7 +75,9 @@ def _on_few(function, args, kwargs):
     def cut(x: Any) -> Any:
         if isinstance(x, (list, tuple)):
             return type(x)(map(cut, x))
-        return x[tuple(slice(few.get(n, n)) for n in x.shape)] if isinstance(x, np.ndarray) else x
+        if isinstance(x, np.ndarray):
+            return x[tuple(slice(few.get(n, n)) for n in x.shape)]
+        return x
 
     try:
         with np.errstate(all="ignore"):

@@ -13,7 +13,9 @@ def in_words(x: Any) -> str:
         return f"an array of {x.dtype}, shape {x.shape}"
     if _is_plain(x) or type(x) is tuple and len(x) < 5 and all(map(_is_plain, x)):
         text = repr(x)
-        return text if len(text) <= 40 else f"{text[:36]} …"
+        if len(text) <= 40:
+            return text
+        return f"{text[:36]} …"
     if isinstance(x, type):
         return f"the class {x.__name__}"
     kind = type(x).__name__

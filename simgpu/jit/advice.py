@@ -8,7 +8,9 @@ UNSIGNED = ". jit.threadIdx.x, jit.grid and their like are unsigned: write int(j
 
 def indices_of(node: ast.Subscript) -> list[Any]:
     """The index of each axis."""
-    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if isinstance(node.slice, ast.Tuple):
+        return list(node.slice.elts)
+    return [node.slice]
 
 
 def one_element(node: Any, axes: int) -> str:
@@ -24,7 +26,9 @@ def hint(kind: Any, to: Any) -> str:
     """What to write where a number of this kind can't become the type `to`."""
     if {kind.kind, to.kind} == {"i", "u"}:
         return UNSIGNED
-    return f": write {'int' if to.kind == 'i' else f'np.{to}'}(…)" if to.kind in "iuf" else ""
+    if to.kind in "iuf":
+        return f": write {'int' if to.kind == 'i' else f'np.{to}'}(…)"
+    return ""
 
 
 def guard(node: Any, place: int, axes: int, index: int, part: Any) -> str:

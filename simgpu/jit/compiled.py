@@ -114,9 +114,12 @@ def _other(value: Any, made: dict[int, Any]) -> Any:
             if f"{home}.".startswith(f"{name}."):
                 inside: Any = cupyx.jit
                 for part in reversed(home[len(name) :].strip(".").split(".")):
-                    inside = types.SimpleNamespace(**{part: inside}) if part else inside
+                    if part:
+                        inside = types.SimpleNamespace(**{part: inside})
                 return inside
-        return cupy if value is np else value
+        if value is np:
+            return cupy
+        return value
     if isinstance(value, np.ufunc) or any(value is function for function in (np.sinc, np.i0, np.fix)):
         return getattr(cupy, value.__name__, value)
     return value

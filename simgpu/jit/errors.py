@@ -46,7 +46,9 @@ class KernelError(Exception):
 
     def __str__(self) -> str:
         head = [self.where, self.what] if self.line is not None else [f"{self.where}: {self.what}"]
-        return "\n  ".join([*head, *self.advice.splitlines()]) if self.kernel else self.what
+        if self.kernel:
+            return "\n  ".join([*head, *self.advice.splitlines()])
+        return self.what
 
 
 class OutOfBounds(KernelError, IndexError):

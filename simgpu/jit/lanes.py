@@ -135,7 +135,9 @@ class Lanes:
         """The lanes where `test` is true, and the others. A warp that has both is divergent."""
         self.figures.branches += mask.warp_count
         if not isinstance(test, np.ndarray):  # the same for all
-            return (mask, self.nobody) if test else (self.nobody, mask)
+            if test:
+                return (mask, self.nobody)
+            return (self.nobody, mask)
         yes, no = self.mask(mask.on & test), self.mask(mask.on & ~test)
         self.figures.divergent += yes.warp_count + no.warp_count - mask.warp_count
         return yes, no
@@ -144,7 +146,9 @@ class Lanes:
         """The lanes of both masks."""
         if a.count and b.count:
             return self.mask(a.on | b.on)
-        return a if a.count else b
+        if a.count:
+            return a
+        return b
 
     def exit(self, mask: Mask) -> Mask:
         """These threads are done. None of them goes on."""
@@ -176,7 +180,9 @@ class Lanes:
     def value_in_thread(self, value: Any, block: int, thread: int | slice) -> Any:
         """What a thread has of a value, or a slice of threads. None if their block isn't among these."""
         row = block - int(self.number[0])
-        return np.broadcast_to(value, self.shape)[row, thread] if 0 <= row < self.blocks else None
+        if 0 <= row < self.blocks:
+            return np.broadcast_to(value, self.shape)[row, thread]
+        return None
 
     @property
     def thread_keys(self) -> np.ndarray:
@@ -202,7 +208,9 @@ class Lanes:
     def select(self, mask: Mask, x: Any) -> np.ndarray:
         """`x` of each lane that takes part, in order."""
         x = np.broadcast_to(x, self.shape)
-        return x.ravel() if mask.is_full else x[np.broadcast_to(mask.on, self.shape)]
+        if mask.is_full:
+            return x.ravel()
+        return x[np.broadcast_to(mask.on, self.shape)]
 
     def settle(self) -> None:
         """Charge what the masks have counted to their warps and threads."""

@@ -111,7 +111,9 @@ class Reach:
         each = self.part.shape[0] if self.part.is_shared else 0  # elements of a block
         if self.times > 1:  # one row stands for all blocks
             return (np.arange(self.times)[:, None] * each + self.chosen).ravel()
-        return self.chosen + self.lane // lanes.width * each if each else self.chosen
+        if each:
+            return self.chosen + self.lane // lanes.width * each
+        return self.chosen
 
     def thread_keys(self, lanes: Lanes) -> np.ndarray:
         """Where each of these lanes is, as in `Lanes.thread_keys`."""
@@ -152,7 +154,9 @@ def _flat_positions(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site
 
 
 def as_index(x: Any) -> Any:
-    return x.astype(np.int64) if isinstance(x, np.ndarray) else int(x)
+    if isinstance(x, np.ndarray):
+        return x.astype(np.int64)
+    return int(x)
 
 
 def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarray, site: Any) -> Exception:
@@ -219,7 +223,11 @@ def _tell_log(lanes: Lanes, log: Log, to: Reach, way: int, site: Any) -> None:
     where = "several lines" if len(lines) > 3 else f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
     too = " too" if way == found.earlier else ""
     other = f"{lanes.place_of(found.other)} {_DOES[found.earlier]}{too}"
-    what = f"this thread {_DOES[way]} {part.element_text(at)}, which {other} ({where}). Which of them comes first is chance: a data race ({_KINDS.get((way, found.earlier), 'atomic')})."
+    kind = _KINDS.get((way, found.earlier), "atomic")
+    what = (
+        f"this thread {_DOES[way]} {part.element_text(at)}, which {other} ({where}). Which of them comes first is "
+        f"chance: a data race ({kind})."
+    )
     this = lanes.place_of(to.thread_keys(lanes)[found.place])
     raise site.wrong(DataRace, what, _instead_of(found, lanes, to, way, site, at), this)
 
@@ -234,7 +242,9 @@ def _instead_of(found: Race, lanes: Lanes, to: Reach, way: int, site: Any, at: i
         return "Every thread runs the whole function: let each write elements of its own, or use jit.atomic_add."
     if lanes.launch.blocks == 1 or to.part.is_shared:
         between = "Read first, then jit.syncthreads(), then write; or write into another array."
-        return between if is_one_line else "Put jit.syncthreads() between the two."
+        if is_one_line:
+            return between
+        return "Put jit.syncthreads() between the two."
     return (
         "Blocks never wait for each other: write into another array, do the second part in a launch of its own, or use "
         "jit.atomic_add. (jit.syncthreads() orders one block's threads only.)"
@@ -280,7 +290,9 @@ def load(lanes: Lanes, mask: Mask, to: Reach, site: Any) -> Any:
     if lanes.blocks == 1:
         return flat[0][at]
     is_same = isinstance(at, int) or len(at) == 1
-    return flat.take(np.ravel(at), 1) if is_same else np.take_along_axis(flat, at, 1)
+    if is_same:
+        return flat.take(np.ravel(at), 1)
+    return np.take_along_axis(flat, at, 1)
 
 
 def store(lanes: Lanes, mask: Mask, value: Any, to: Reach, site: Any) -> None:

@@ -105,7 +105,9 @@ def _axes(number: Callable[..., Any], ndim: Expression, name: str) -> Value:
     if count not in (1, 2, 3):
         raise Problem(f"jit.{name} takes 1, 2 or 3 axes, got {count}", ValueError)
     parts = [Value(UINT, functools.partial(number, axis=axis)) for axis in (0, 1, 2)[:count]]
-    return parts[0] if count == 1 else pack(parts)
+    if count == 1:
+        return parts[0]
+    return pack(parts)
 
 
 range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or ``unroll=True`` the compiler unrolls.")
@@ -236,7 +238,9 @@ def _atomic(operation: str, how: Callable, types: str, does: str, line: str, pri
         def run(lanes: Lanes, mask: Mask) -> Any:
             to = find(lanes, mask)
             old = memory.change(lanes, mask, to, how, [run(lanes, mask) for run in runs], site, is_used)
-            return as_type(old, kind) if is_used else old
+            if is_used:
+                return as_type(old, kind)
+            return old
 
         return Value(kind, run)
 

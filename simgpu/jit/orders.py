@@ -150,7 +150,9 @@ def _difference(a: Any, b: Any) -> tuple[str, str] | None:
     """Two outcomes in words, where they differ first."""
     if isinstance(a, str) or isinstance(b, str):
         x, y = (outcome if isinstance(outcome, str) else "no error" for outcome in (a, b))
-        return (x, y) if x != y else None
+        if x != y:
+            return (x, y)
+        return None
     for name, x in a.items():
         for index in np.argwhere((x != b[name]) & ~((x != x) & (b[name] != b[name])))[:1]:
             at = tuple(index)

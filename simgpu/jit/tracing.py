@@ -57,7 +57,9 @@ class Touch(NamedTuple):
     def cost(self) -> str:
         """The turns or the sectors, in words."""
         if self.is_shared:
-            return "one turn" if self.turns == 1 else f"{self.turns} turns"
+            if self.turns == 1:
+                return "one turn"
+            return f"{self.turns} turns"
         return f"{many(self.sectors, 'sector')}, {self.used / (self.sectors * SECTOR):.0%} of their bytes used"
 
 

@@ -151,7 +151,8 @@ class Translation:
                 rest = step(lanes, mask)
                 if lanes.watch is not None and not isinstance(statement, (ast.If, ast.For, ast.While)):
                     lanes.watch.note_line(statement, self.source, lanes, mask, self.variables)
-                mask = mask if rest is None else rest
+                if rest is not None:
+                    mask = rest
                 if not mask.count:
                     break
             return mask
@@ -294,7 +295,9 @@ class Translation:
             yes, no = lanes.split(mask, condition(lanes, mask))
             a = body(lanes, yes) if yes.count else yes
             b = orelse(lanes, no) if no.count else no
-            return mask if a.count + b.count == mask.count else lanes.either(a, b)
+            if a.count + b.count == mask.count:
+                return mask
+            return lanes.either(a, b)
 
         return step
 
@@ -345,7 +348,9 @@ class Translation:
                 mask.spend(OPERATION)
                 if isinstance(falls, np.ndarray):
                     return np.where(falls, at.value > last, at.value < last)
-                return at.value > last if falls else at.value < last
+                if falls:
+                    return at.value > last
+                return at.value < last
 
             def before(lanes: Lanes, mask: Mask) -> None:
                 put(lanes, mask)
@@ -392,7 +397,9 @@ class Translation:
                     break
                 after(lanes, here)
             done = lanes.loops.pop()[LEFT]
-            return mask if done.count == mask.count else done
+            if done.count == mask.count:
+                return mask
+            return done
 
         return step
 
@@ -441,7 +448,9 @@ class Translation:
     def _Tuple(self, node: ast.Tuple) -> Expression:
         parts = [self.translate(part) for part in node.elts]
         known = _known_values(parts)
-        return pack([as_value(part) for part in parts]) if known is None else Known(tuple(known))
+        if known is None:
+            return pack([as_value(part) for part in parts])
+        return Known(tuple(known))
 
     def _Name(self, node: ast.Name) -> Expression:
         if node.id not in self.variables and node.id in self.constants:
@@ -519,7 +528,8 @@ class Translation:
         given = as_value(index)
         if isinstance(given.type, ArrayType):
             raise Problem("an index is one integer for each axis, not an array")
-        given = given if isinstance(given.type, Tuple) else pack([given])
+        if not isinstance(given.type, Tuple):
+            given = pack([given])
         count = len(given.type.types)
         if count > owner.type.ndim:
             axes = many(owner.type.ndim, "axis", "axes")
@@ -568,7 +578,9 @@ class Translation:
             if not rest.count:
                 return seen
             other = right(lanes, rest)
-            return seen & other if is_and else seen | other
+            if is_and:
+                return seen & other
+            return seen | other
 
         return Value(BOOL, run)
 
@@ -585,7 +597,9 @@ class Translation:
             seen = condition(lanes, mask)
             yes, no = lanes.split(mask, seen)
             if not (yes.count and no.count):
-                return first(lanes, yes) if yes.count else second(lanes, no)
+                if yes.count:
+                    return first(lanes, yes)
+                return second(lanes, no)
             return np.where(seen, first(lanes, yes), second(lanes, no))
 
         return Value(x.type, run)
@@ -645,7 +659,9 @@ def _name_of_function(function: Any) -> str | None:
         return None
     home = getattr(function, "__module__", None) or type(function).__module__
     name = getattr(function, "__name__", "")
-    return name if home == CUPYS_FUNCTIONS and name in SIGNATURES else None
+    if home == CUPYS_FUNCTIONS and name in SIGNATURES:
+        return name
+    return None
 
 
 def _element_finder(owner: Value, indices: Value, site: Site) -> Callable[[Lanes, Mask], Reach]:
@@ -705,7 +721,9 @@ def _one_of(several: Value, k: int) -> Value:
 def _known_values(parts: Sequence[Expression]) -> list[Any] | None:
     """Their values, if all of them are known before the launch."""
     known = [part.obj for part in parts if isinstance(part, Known)]
-    return known if len(known) == len(parts) else None
+    if len(known) == len(parts):
+        return known
+    return None
 
 
 def _compute_now(compute: Callable, *args: Any, **keywords: Any) -> Any:

@@ -40,7 +40,9 @@ class Tuple:
     is_shape: bool = False
 
     def __str__(self) -> str:
-        return f"tuple of {len(self.types)}" if self.types else "nothing"
+        if self.types:
+            return f"tuple of {len(self.types)}"
+        return "nothing"
 
 
 VOID = Tuple(())  # of a function that returns nothing
@@ -62,12 +64,16 @@ def numpys_types() -> Iterator[None]:
 def held_as(kind: np.dtype) -> np.dtype:
     """What a thread holds for a number of this type: cupyx.jit makes a float of a float16 (`Scalar.__str__` in its
     _cuda_types.py). So it's rounded only where an array stores it."""
-    return FLOAT if kind == HALF else kind
+    if kind == HALF:
+        return FLOAT
+    return kind
 
 
 def type_of_range(stop: np.dtype) -> np.dtype:
     """What ``range(stop)`` counts in."""
-    return SIZE if _are_numpys.get() else stop
+    if _are_numpys.get():
+        return SIZE
+    return stop
 
 
 def type_of(x: Any) -> np.dtype:
@@ -77,8 +83,12 @@ def type_of(x: Any) -> np.dtype:
     if _are_numpys.get():
         return np.dtype(type(x))
     if isinstance(x, int) and not isinstance(x, bool):
-        return INT if -(2**31) <= x < 2**31 else SIZE
-    return BOOL if isinstance(x, bool) else np.dtype("f" if isinstance(x, float) else "F")
+        if -(2**31) <= x < 2**31:
+            return INT
+        return SIZE
+    if isinstance(x, bool):
+        return BOOL
+    return np.dtype("f" if isinstance(x, float) else "F")
 
 
 def same(a: Any, b: Any) -> bool:
@@ -150,7 +160,9 @@ def signature(name: str, types: Sequence[np.dtype]) -> tuple[list[np.dtype], np.
     # Bools come first, even refused ones. The others keep their places, since sorting is stable.
     for letters, out in sorted([*SIGNATURES[name], *refused], key=lambda entry: entry[0] not in ("?", "??")):
         if len(letters) == len(types) and all(fits(kind, np.dtype(letter)) for kind, letter in zip(types, letters)):
-            return None if (letters, out) in refused else ([np.dtype(letter) for letter in letters], np.dtype(out))
+            if (letters, out) in refused:
+                return None
+            return ([np.dtype(letter) for letter in letters], np.dtype(out))
     return None
 
 

@@ -176,7 +176,9 @@ def apply(name: str, operands: Sequence[Expression], rule: str = "", gives: np.d
     def run(lanes: Lanes, mask: Mask) -> Any:
         mask.spend(cost)
         value = compute(*[operand(lanes, mask) for operand in runs])
-        return value if value.dtype == held else as_type(value, held)
+        if value.dtype == held:
+            return value
+        return as_type(value, held)
 
     return Value(out, run)
 

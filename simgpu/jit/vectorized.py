@@ -73,7 +73,9 @@ class vectorize:  # noqa: N801  (CuPy's name)
         moved = sum(x.nbytes for x in (*arrays, *made))
         device.launch(f"vectorize {self.pyfunc.__name__}", moved)
         results = tuple([device.new(x) for x in made])
-        return results if isinstance(program.result, Tuple) else results[0]
+        if isinstance(program.result, Tuple):
+            return results
+        return results[0]
 
     def _program(self, kinds: tuple[np.dtype, ...]) -> Program:
         """What it's compiled to for arguments of these types, once."""

@@ -105,7 +105,9 @@ class Kernel:
         if not isinstance(x, np.ndarray):
             number = x.item() if isinstance(x, np.integer) else x  # it has to fit, as a Python number has
             return Variable(np.array(number, types.get(p.type, p.type)), p.is_const)
-        return Raw(p.name, x, shape, p.is_const) if p.raw else Own(x, shape, p.is_const)
+        if p.raw:
+            return Raw(p.name, x, shape, p.is_const)
+        return Own(x, shape, p.is_const)
 
     def start(self, device: Any, types: dict, values: list[Any], *rest: Any) -> None:
         """Run it, unless we compute only shapes: then it reads and writes everything once."""
@@ -174,7 +176,9 @@ class ElementwiseKernel(Kernel):
             self.start(device, types, values[: self.nin] + [x.host_values for x in made], shape)
         if self.no_return:
             return None
-        return made[0] if self.nout == 1 and not self.return_tuple else tuple(made)
+        if self.nout == 1 and not self.return_tuple:
+            return made[0]
+        return tuple(made)
 
     def run(self, device: Any, types: dict, values: list[Any], shape: tuple[int, ...]) -> None:
         parts, parser = self.program

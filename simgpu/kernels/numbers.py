@@ -42,7 +42,9 @@ def alike(*operands: Any) -> list[Any]:
 
 def _quotient(x: Any, y: Any) -> Any:
     """C cuts off the digits after the point, even below zero."""
-    return np.true_divide(x, y) if x.dtype.kind in "fc" else np.floor_divide(x - np.fmod(x, y), y)
+    if x.dtype.kind in "fc":
+        return np.true_divide(x, y)
+    return np.floor_divide(x - np.fmod(x, y), y)
 
 
 def _round(x: Any) -> Any:
@@ -57,7 +59,9 @@ def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
         try:
             return function(x)
         except (ValueError, OverflowError) as error:
-            return math.inf if isinstance(error, OverflowError) else math.nan
+            if isinstance(error, OverflowError):
+                return math.inf
+            return math.nan
 
     return lambda x: np.asarray(np.frompyfunc(compute_element, 1, 1)(x), x.dtype)[()]
 
@@ -65,7 +69,9 @@ def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
 def _quantile(p: float) -> float:
     from statistics import NormalDist  # it loads a lot, and is rarely needed
 
-    return NormalDist().inv_cdf(p) if p not in (0, 1) else math.copysign(math.inf, p - 0.5)
+    if p not in (0, 1):
+        return NormalDist().inv_cdf(p)
+    return math.copysign(math.inf, p - 0.5)
 
 
 BINARY: dict[str, Callable] = {

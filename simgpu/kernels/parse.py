@@ -266,7 +266,9 @@ class Parser:
         if self.word in self.types:
             return Node("cast", line, (self.type(), self.braces()))
         name = self.name()
-        return Node("call", line, (name, self.braces())) if self.word == "(" else Node("name", line, (name,))
+        if self.word == "(":
+            return Node("call", line, (name, self.braces()))
+        return Node("name", line, (name,))
 
 
 def _number(text: str) -> Any:
@@ -275,7 +277,9 @@ def _number(text: str) -> Any:
     digits = text.rstrip("ul" if is_hex else "ulf")
     ending = text[len(digits) :]
     if not is_hex and (set(digits) & set(".e") or "f" in ending):
-        return np.float32(digits) if "f" in ending else np.float64(digits)
+        if "f" in ending:
+            return np.float32(digits)
+        return np.float64(digits)
     value = int(digits, 16 if is_hex else 8 if digits[0] == "0" else 10)
     for name in ("int32", "uint32", "int64", "uint64"):
         fits = value <= np.iinfo(name).max and ("l" not in ending or name[-2:] == "64")

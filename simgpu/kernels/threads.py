@@ -38,7 +38,8 @@ class Variable:
         return self.value
 
     def write(self, mask: Any, value: Any) -> None:
-        value = value if mask is ALL else np.where(mask, value, self.value)
+        if mask is not ALL:
+            value = np.where(mask, value, self.value)
         self.value = value if value.base is None else value.copy()  # a view of an argument may change
 
 
@@ -109,7 +110,9 @@ class Element:
             )
         if np.any(outside):
             number = np.where(outside, 0, number)
-        return (number,) if raw.values.ndim == 1 else np.unravel_index(number, raw.shape)
+        if raw.values.ndim == 1:
+            return (number,)
+        return np.unravel_index(number, raw.shape)
 
 
 class Indexer(NamedTuple):
@@ -137,7 +140,9 @@ class Threads:
         self.result: Any = None  # the variable with what the running function returns
 
     def dtype(self, kind: Any) -> np.dtype:
-        return self.types[kind] if isinstance(kind, str) else kind
+        if isinstance(kind, str):
+            return self.types[kind]
+        return kind
 
     def cast(self, value: Any, dtype: np.dtype) -> Any:
         if value.dtype.kind == "c" and dtype.kind not in "cb":
@@ -218,7 +223,8 @@ class Threads:
 
     def value(self, node: Node, mask: Any) -> Any:
         found = self.target(node, mask)
-        found = found.read(mask) if hasattr(found, "read") else found
+        if hasattr(found, "read"):
+            found = found.read(mask)
         if not isinstance(found, (np.ndarray, np.generic)):
             raise no_translation(node.line, "an array, a pointer or nothing as a number")
         return found
@@ -233,7 +239,9 @@ class Threads:
         dtype, values = self.dtype(kind), [self.value(part, mask) for part in parts]
         if len(values) == 2 and dtype.kind == "c":
             return cast(values[0] + values[1] * np.complex64(1j), dtype)
-        return self.cast(values[0], dtype) if values else dtype.type(0)
+        if values:
+            return self.cast(values[0], dtype)
+        return dtype.type(0)
 
     def at_unary(self, mask: Any, sign: str, node: Node) -> Any:
         if sign == "!":
@@ -254,13 +262,19 @@ class Threads:
         """``&&`` and ``||``: only the threads that still need the right side look at it."""
         first = self.test(left, mask)
         second = self.test(right, mask & (first if sign == "&&" else ~first))
-        return first & second if sign == "&&" else first | second
+        if sign == "&&":
+            return first & second
+        return first | second
 
     def at_conditional(self, mask: Any, test: Node, yes: Node, no: Node) -> Any:
         holds = self.test(test, mask)
         x, y = self.value(yes, mask & holds), self.value(no, mask & ~holds)
         x, y = (x, y) if x.dtype == y.dtype else alike(x, y)
-        return np.where(holds, x, y) if np.ndim(holds) else x if holds else y
+        if np.ndim(holds):
+            return np.where(holds, x, y)
+        if holds:
+            return x
+        return y
 
     def at_assign(self, mask: Any, sign: str, left: Node, right: Node, gives_old: bool = False) -> Any:
         place, value = self.target(left, mask), self.value(right, mask)
@@ -269,7 +283,9 @@ class Threads:
         old = place.read(mask)
         found = old.copy() if gives_old else None
         new = self.store(place, self.compute(sign, old, value), mask)
-        return found if gives_old else new
+        if gives_old:
+            return found
+        return new
 
     def at_member(self, mask: Any, node: Node, name: str, args: list[Node]) -> Any:
         base = self.target(node, mask) if node.kind == "name" else None
@@ -277,7 +293,9 @@ class Threads:
             return [Variable(np.asarray(place, SIZE)) for place in np.unravel_index(base.number, base.shape)]
         if name in ("size", "ndim", "shape") and isinstance(base, (Raw, Indexer)):
             sizes = {"size": math.prod(base.shape), "ndim": len(base.shape)}
-            return [Variable(SIZE.type(n), True) for n in base.shape] if name == "shape" else SIZE.type(sizes[name])
+            if name == "shape":
+                return [Variable(SIZE.type(n), True) for n in base.shape]
+            return SIZE.type(sizes[name])
         if name in ("real", "imag") and not args:
             return getattr(np, name)(self.value(node, mask))
         raise no_translation(self.line, f".{name}")
@@ -315,7 +333,9 @@ class Threads:
         inner.names, inner.types, inner.left = self.outer.new_child(scope), types, []
         inner.result = None if function.returns is None else Variable(inner.dtype(function.returns).type(0))
         inner.run(function.body, mask)
-        return inner.result.value if inner.result else None
+        if inner.result:
+            return inner.result.value
+        return None
 
     def at_name(self, mask: Any, name: str) -> Any:
         if name not in self.names:
@@ -333,7 +353,9 @@ class Threads:
             if (mask & outside).any():
                 raise IndexError(f"an index is outside, there are {len(found)} elements: {self.line}")
             number = np.where(outside, 0, number)
-            return np.choose(number, [part.value for part in found]) if number.ndim else found[int(number)]
+            if number.ndim:
+                return np.choose(number, [part.value for part in found])
+            return found[int(number)]
         if not isinstance(found, (Raw, Element)):
             raise CompileException(f"only a raw array has elements to choose: {self.line}")
         raw, begin = (found.raw, found.number) if isinstance(found, Element) else (found, _ZERO)

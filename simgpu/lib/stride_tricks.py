@@ -21,7 +21,8 @@ def sliding_window_view(
     """All windows of this shape, as a view."""
     if subok or writeable:
         raise NotImplementedError("sliding_window_view on a GPU takes neither subok nor writeable")
-    x = x if isinstance(x, Stored) else asarray(x)
+    if not isinstance(x, Stored):
+        x = asarray(x)
     return call(np.lib.stride_tricks.sliding_window_view, (x, window_shape, axis), {}, x.device)
 
 

@@ -47,7 +47,8 @@ def polycompanion(c: Any) -> Any:
 def polyval(x: Any, c: Any, tensor: bool = True) -> Any:
     """The value at `x` of the polynomials with the coefficients `c`: with `tensor`, of each at all points."""
     c = _floating(array(c, ndmin=1, copy=None))
-    x = asarray(x) if isinstance(x, (tuple, list)) else x
+    if isinstance(x, (tuple, list)):
+        x = asarray(x)
     if isinstance(x, Stored) and tensor:
         c = c.reshape(c.shape + (1,) * x.ndim)  # type: ignore[attr-defined]
     value = c[-1] + x * 0
@@ -59,7 +60,8 @@ def polyval(x: Any, c: Any, tensor: bool = True) -> Any:
 def polyvalfromroots(x: Any, r: Any, tensor: bool = True) -> Any:
     """The value at `x` of the polynomials with the roots `r`: with `tensor`, of each at all points."""
     r = _floating(array(r, ndmin=1, copy=None))
-    x = asarray(x) if isinstance(x, (tuple, list)) else x
+    if isinstance(x, (tuple, list)):
+        x = asarray(x)
     if isinstance(x, Stored):
         if tensor:
             r = r.reshape(r.shape + (1,) * x.ndim)  # type: ignore[attr-defined]
@@ -69,7 +71,9 @@ def polyvalfromroots(x: Any, r: Any, tensor: bool = True) -> Any:
 
 
 def _floating(x: Any) -> Any:
-    return x.astype(float) if x.dtype.kind in "biu" else x
+    if x.dtype.kind in "biu":
+        return x.astype(float)
+    return x
 
 
 __getattr__ = getter(__name__)

@@ -33,7 +33,9 @@ class Estimate:
     def _remark(self) -> str:
         """If nothing happened, that's nearly always a mistake."""
         why = "Only arguments are moved to it: estimate(f, model, x), not a model that f reads."
-        return "" if self.receipt.timeline() else f"\nNothing ran on the GPU. {why}"
+        if self.receipt.timeline():
+            return ""
+        return f"\nNothing ran on the GPU. {why}"
 
 
 class Estimated(Card):
@@ -58,7 +60,9 @@ class Estimated(Card):
         """A copy, even of an array that's on a simulated GPU already. Receipts don't count it."""
         if not isinstance(x, Stored):
             return super().receive(x)  # type: ignore[misc]
-        return x if x.device is self else self.upload(x.host_values)
+        if x.device is self:
+            return x
+        return self.upload(x.host_values)
 
     def __repr__(self) -> str:
         return "Simulated:0 (estimate)"

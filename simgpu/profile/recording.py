@@ -194,7 +194,9 @@ class Receipt:
     def _devices(self) -> list[Any]:
         from ..device import devices
 
-        return [estimating.get()] if estimating.get() else devices()
+        if estimating.get():
+            return [estimating.get()]
+        return devices()
 
     def _device(self) -> Any:
         from ..device import current
@@ -242,7 +244,9 @@ class Receipt:
     def seconds(self) -> Seconds:
         """The time until all requested work is done. While the receipt is open, it's the time so far."""
         simulated = self.simulated_seconds
-        return Seconds(self.wall_seconds, "measured") if simulated is None else simulated
+        if simulated is None:
+            return Seconds(self.wall_seconds, "measured")
+        return simulated
 
     @property
     def simulated_seconds(self) -> Seconds | None:
@@ -259,7 +263,9 @@ class Receipt:
     @property
     def wall_seconds_in_use(self) -> float:
         """The real time on this machine since the first event, so without a program's imports. In seconds."""
-        return 0.0 if self._wall_first is None else self._now()[1] - self._wall_first
+        if self._wall_first is None:
+            return 0.0
+        return self._now()[1] - self._wall_first
 
     def timeline(self) -> list[Moment]:
         """The events in order, at most 100,000. `events_left_out` says how many more there were."""

@@ -23,7 +23,9 @@ def _operator(name: str, is_sum: bool) -> Any:
             )
         value = getattr(float, name)(self, other)
         is_bare = value is NotImplemented or is_time and not is_sum
-        return value if is_bare else Seconds(value, self.kind, self.card)
+        if is_bare:
+            return value
+        return Seconds(value, self.kind, self.card)
 
     return method
 
@@ -70,7 +72,9 @@ class Seconds(float, metaclass=_Short):
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
-        return format(float(self), spec) if spec else str(self)
+        if spec:
+            return format(float(self), spec)
+        return str(self)
 
     def __reduce__(self) -> Any:
         return Seconds, (float(self), self.kind, self.card)
