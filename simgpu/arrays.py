@@ -89,7 +89,10 @@ class HostReads:
                 raise RuntimeError("x.get(out=…) takes an array that lies in one piece, not a part of another")
         elif order == "A":
             order = "F" if self.flags.f_contiguous else "C"
-        lies_so = self.flags.c_contiguous if order == "C" else self.flags.f_contiguous
+        if order == "C":
+            lies_so = self.flags.c_contiguous
+        else:
+            lies_so = self.flags.f_contiguous
         values = self.device.download(self if lies_so else self.copy(order))
         if out is None:
             return values
@@ -265,9 +268,13 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         if type(other) is int and other == 2 and self.dtype.kind != "b":
             return call_ufunc(np.square, (self,))
         if type(other) is float and other in _FAST_POWERS:  # CuPy's core.pyx:1651
-            ufunc, kind = _FAST_POWERS[other], self.dtype.kind
-            return call_ufunc(ufunc, (self,), None if kind in "fc" else {"dtype": np.result_type(self.dtype, other)})
-        return (self.astype(int) if self.dtype.kind == "b" and type(other) is int else self)._power(other)
+            ufunc = _FAST_POWERS[other]
+            if self.dtype.kind in "fc":
+                return call_ufunc(ufunc, (self,))
+            return call_ufunc(ufunc, (self,), {"dtype": np.result_type(self.dtype, other)})
+        if self.dtype.kind == "b" and type(other) is int:
+            return self.astype(int)._power(other)
+        return self._power(other)
 
     def __pos__(self) -> Any:
         if self.dtype.kind != "b":
@@ -343,7 +350,9 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
 
     def view(self, dtype: Any = None) -> SimulatedArray:
         check_dtype(dtype)
-        return self.in_same_memory(self.host_values.view() if dtype is None else self.host_values.view(dtype))
+        if dtype is None:
+            return self.in_same_memory(self.host_values.view())
+        return self.in_same_memory(self.host_values.view(dtype))
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
         order = order_of(order)
@@ -354,7 +363,9 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         values = self.host_values.reshape(*shape, order=order)
         if copy is False and root_of(values) is not self.buffer.root:
             raise ValueError(f"Unable to avoid creating a copy: x.reshape({shape}, copy=False), as x lies in memory")
-        return self._view_or_copy(values.copy(order) if copy else values, "reshape")
+        if copy:
+            values = values.copy(order)
+        return self._view_or_copy(values, "reshape")
 
     def reduced_view(self, dtype: Any = None) -> SimulatedArray:
         """The same elements with as few axes as possible: those that lie in one piece become one."""
@@ -389,8 +400,9 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         if (card := current_card(device)) is device:
             return device.copy_within(self, order)
         # From another card, whole memory moves to the current one: CuPy's _core/core.pyx:861.
-        is_whole = flags.c_contiguous or order in "KA" and flags.f_contiguous
-        return card.copy_from(device, self if is_whole else device.copy_within(self, order))
+        if flags.c_contiguous or (order in "KA" and flags.f_contiguous):
+            return card.copy_from(device, self)
+        return card.copy_from(device, device.copy_within(self, order))
 
     __copy__ = copy
 
@@ -466,7 +478,8 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         device = self.device.begin()
         device.compute(getattr(np.ndarray, name), self.host_values, *args)
         is_last = args[name == "partition"] in (-1, self.ndim - 1)
-        device.launch_function(name, [self.host_values], [], (), {}, ONE if is_last else Commands(3))
+        commands = ONE if is_last else Commands(3)
+        device.launch_function(name, [self.host_values], [], (), {}, commands)
 
     # -- NumPy's functions as methods: `METHODS`, below, has the others ---------------------------
 
@@ -475,8 +488,10 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         return np.argsort(self, axis, "stable")  # type: ignore[call-overload]
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
-        given = condition if isinstance(condition, Stored) else np.asarray(condition, np.int64)
-        return call(np.compress, (given, self, axis), {} if out is None else {"out": out}, self.device)
+        if not isinstance(condition, Stored):
+            condition = np.asarray(condition, np.int64)
+        kwargs = {} if out is None else {"out": out}
+        return call(np.compress, (condition, self, axis), kwargs, self.device)
 
     def conj(self) -> SimulatedArray:
         if self.dtype.kind == "c":

@@ -162,6 +162,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Si
     return made
 
 
+def _known_slice(part: slice) -> slice:
+    """`part` as NumPy takes it. It may have arrays on a device as its ends."""
+    ends = (part.start, part.stop, part.step)
+    return slice(*[x.host_values if isinstance(x, Stored) else x for x in ends])
+
+
 class _Grid:
     """``mgrid`` and ``ogrid``: coordinates from slices, made on the device in use."""
 
@@ -169,13 +175,15 @@ class _Grid:
         self._numpys = numpys
 
     def __getitem__(self, key: Any) -> Any:
-        parts = [(part.start, part.stop, part.step) for part in (key if isinstance(key, tuple) else (key,))]
-        known = tuple(slice(*(x.host_values if isinstance(x, Stored) else x for x in part)) for part in parts)
         device = current()
-        if isinstance(key, tuple) or isinstance(known[0].step, complex):
-            made = self._numpys[known if isinstance(key, tuple) else known[0]]
+        if isinstance(key, tuple):
+            made = self._numpys[tuple(map(_known_slice, key))]
         else:
-            made = DIFFERENT["arange"](np.arange, known[0].start or 0, known[0].stop, known[0].step)
+            known = _known_slice(key)
+            if isinstance(known.step, complex):
+                made = self._numpys[known]
+            else:
+                made = DIFFERENT["arange"](np.arange, known.start or 0, known.stop, known.step)
         axes = made if isinstance(made, (list, tuple)) else (made,)
         for axis in axes:
             device.launch("grid", axis.nbytes)
@@ -220,4 +228,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = None) ->
     is_number = isinstance(src, (np.ndarray, np.generic)) and src.size == 1
     if is_number and np.can_cast(src.dtype, dst.host_values.dtype, casting):
         src, casting = src.item(), "unsafe"  # a number, whose type has been checked
-    call(np.copyto, (dst, src), {"casting": casting} | ({} if where is None else {"where": where}), dst.device)
+    keywords = {"casting": casting}
+    if where is not None:
+        keywords["where"] = where
+    call(np.copyto, (dst, src), keywords, dst.device)

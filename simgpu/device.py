@@ -28,7 +28,10 @@ class CountedGenerator:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self._seed = np.random.SeedSequence().entropy if seed is None else operator.index(seed)
+        if seed is None:
+            self._seed = np.random.SeedSequence().entropy
+        else:
+            self._seed = operator.index(seed)
         self._draws = 0
         np.random.SeedSequence(self._seed)  # raises ValueError for a negative one, here and not at the first draw
 

@@ -77,7 +77,10 @@ def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: An
     if method == "__call__" and not kwargs:
         return call_ufunc(ufunc, inputs)
     check_dtype(kwargs.get("dtype"))
-    refused = kwargs.keys() - refusals.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
+    if method == "__call__":
+        refused = kwargs.keys() - refusals.UFUNC_KEYWORDS
+    else:
+        refused = kwargs.keys() & {"initial", "where"}
     if refused:
         raise refusals.keyword_refusal(ufunc.__name__, refused)
     if method == "at":
@@ -100,7 +103,10 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
     nbytes = 0
     for x in inputs:
         if isinstance(x, Stored):
-            device = x.device if device is None or device is x.device else one_device(device, x)
+            if device is None or device is x.device:
+                device = x.device
+            else:
+                device = one_device(device, x)
             nbytes += x.host_values.nbytes
             values.append(x.host_values)
         elif isinstance(x, SCALARS) or method != "__call__":  # a method's other inputs, such as reduceat's indices
@@ -350,7 +356,10 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     """`np.take`, where an index out of range wraps around, since a kernel can't raise."""
     if not isinstance(x, Stored):
         raise refusal(np.take, x, device_among((indices,)))
-    places = indices if isinstance(indices, (int, np.integer)) else array_of(x.device, indices, None).host_values
+    if isinstance(indices, (int, np.integer)):
+        places = indices
+    else:
+        places = array_of(x.device, indices, None).host_values
     device = x.device.begin()
     target = None if out is None else out.host_values
     result = (device.instead or quiet.run)(np.take, x.host_values, places, axis, target, mode="wrap")

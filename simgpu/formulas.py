@@ -41,7 +41,9 @@ def cast_floats(value: Any, dtype: Any) -> Any:
 def assign(values: np.ndarray, where: Any, new: Any) -> None:
     """``values[where] = new``."""
     is_float = type(new) is np.ndarray and new.dtype.kind in "fc"
-    values[where] = cast_floats(new, values.dtype) if is_float and isinstance(values, np.ndarray) else new
+    if is_float and isinstance(values, np.ndarray):
+        new = cast_floats(new, values.dtype)
+    values[where] = new
 
 
 def full(function: Callable, shape: Any, value: Any, dtype: Any = None, *rest: Any, **kwargs: Any) -> Any:
@@ -49,13 +51,16 @@ def full(function: Callable, shape: Any, value: Any, dtype: Any = None, *rest: A
 
 
 def full_like(function: Callable, a: Any, value: Any, dtype: Any = None, *rest: Any, **kwargs: Any) -> Any:
-    return function(a, cast_floats(value, a.dtype if dtype is None else dtype), dtype, *rest, **kwargs)
+    stored_as = a.dtype if dtype is None else dtype
+    return function(a, cast_floats(value, stored_as), dtype, *rest, **kwargs)
 
 
 def copyto(function: Callable, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if isinstance(src, (list, tuple)):
         raise AttributeError(f"copyto on a GPU takes an array there or a number, got {src!r}")
-    function(dst, cast_floats(src, dst.dtype) if casting == "unsafe" else src, casting, where)
+    if casting == "unsafe":
+        src = cast_floats(src, dst.dtype)
+    function(dst, src, casting, where)
 
 
 def astype(function: Callable, x: Any, dtype: Any, **kwargs: Any) -> Any:
@@ -112,7 +117,10 @@ def pad(function: Callable, a: Any, widths: Any, mode: Any = "constant", **kwarg
     is_ramp = mode == "linear_ramp" and a.dtype.kind in "iu"
     if not is_ramp and mode != "wrap" or not a.size or isinstance(widths, dict):
         return function(a, widths, mode, **kwargs)
-    ends = np.broadcast_to(np.asarray(kwargs.get("end_values", 0)), (a.ndim, 2)) if is_ramp else None
+    if is_ramp:
+        ends = np.broadcast_to(np.asarray(kwargs.get("end_values", 0)), (a.ndim, 2))
+    else:
+        ends = None
     for axis, (before, after) in enumerate(np.broadcast_to(np.asarray(widths, int), (a.ndim, 2)).tolist()):
         now = [(0, 0)] * a.ndim
         if ends is not None:
@@ -130,7 +138,10 @@ def pad(function: Callable, a: Any, widths: Any, mode: Any = "constant", **kwarg
 
 def delete(function: Callable, a: Any, places: Any, axis: Any = None) -> Any:
     """In an array or a list of places, one out of range wraps around."""
-    given = np.asarray(places) if isinstance(places, (np.ndarray, list, tuple)) else None
+    if isinstance(places, (np.ndarray, list, tuple)):
+        given = np.asarray(places)
+    else:
+        given = None
     length = a.size if axis is None else a.shape[axis]
     if given is not None and given.dtype.kind in "iu" and given.size and length:
         places = np.remainder(given, length, dtype=np.intp, casting="unsafe")
@@ -150,7 +161,9 @@ def with_casts(function, *inputs, out=None, dtype=None, casting="same_kind"):
     if target is None:
         return function(*given)
     made = function(*given)
-    np.copyto(target, cast(made, target.dtype) if casting == "unsafe" else made, casting)
+    if casting == "unsafe":
+        made = cast(made, target.dtype)
+    np.copyto(target, made, casting)
     return target
 
 
@@ -225,7 +238,10 @@ def arange(function: Callable, *given: Any, dtype: Any = None, **named: Any) -> 
     if start is None:
         start = 0
     if dtype is None:
-        dtype = float if any(np.dtype(type(x)).kind == "f" for x in (start, stop, step)) else int
+        if any(np.dtype(type(x)).kind == "f" for x in (start, stop, step)):
+            dtype = float
+        else:
+            dtype = int
     dtype = np.dtype(dtype)
     if dtype.kind not in "iufc" or dtype.kind == "c" or any(isinstance(x, complex) for x in (start, stop, step)):
         return function(start, stop, step, dtype=dtype)
@@ -233,7 +249,9 @@ def arange(function: Callable, *given: Any, dtype: Any = None, **named: Any) -> 
     wide: Any = {"f": np.promote_types(dtype, np.float32), "i": np.int64, "u": np.uint64}[dtype.kind]
     first, each = np.asarray(dtype.type(start)).astype(wide), np.asarray(dtype.type(step)).astype(wide)
     places = np.arange(count).astype(wide)
-    return np.asarray(multiply_add(places, each, first) if dtype.kind == "f" else first + places * each).astype(dtype)
+    if dtype.kind == "f":
+        return multiply_add(places, each, first).astype(dtype)
+    return np.asarray(first + places * each).astype(dtype)
 
 
 def linspace(
@@ -350,13 +368,17 @@ def _check_no_complex(name: str, *given: Any) -> None:
 
 def sign(x: Any) -> Any:
     """Of booleans, it's an int8."""
-    return np.sign(x.astype(np.int8) if np.asarray(x).dtype == bool else x)
+    if np.asarray(x).dtype == bool:
+        x = x.astype(np.int8)
+    return np.sign(x)
 
 
 def ldexp(x: Any, exponent: Any) -> Any:
     """The exponent is an ``int`` of C, of 32 bits."""
     given = np.asarray(exponent)
-    return np.ldexp(x, given.astype(np.int32) if given.dtype == np.int64 else exponent)
+    if given.dtype == np.int64:
+        exponent = given.astype(np.int32)
+    return np.ldexp(x, exponent)
 
 
 def left_shift(x: Any, y: Any) -> Any:
@@ -431,7 +453,8 @@ def angle(function: Callable, z: Any, deg: bool = False) -> Any:
     made = function(z, deg)
     if np.asarray(z).dtype.kind == "c":
         return made
-    return np.where(np.greater_equal(z, 0), 0.0, 180.0 if deg else np.pi).astype(np.asarray(made).dtype)
+    half_turn = 180.0 if deg else np.pi
+    return np.where(np.greater_equal(z, 0), 0.0, half_turn).astype(np.asarray(made).dtype)
 
 
 def sinc(function: Callable, x: Any) -> Any:
@@ -439,12 +462,16 @@ def sinc(function: Callable, x: Any) -> Any:
     x = np.asarray(x)
     if x.dtype.kind == "c":
         return function(x)
-    kind = x.dtype if x.dtype.kind == "f" else np.result_type(x.dtype, np.float16)
+    if x.dtype.kind == "f":
+        kind = x.dtype
+    else:
+        kind = np.result_type(x.dtype, np.float16)
     y = np.abs(x.astype(np.float64))
     turn = np.fmod(y, 2.0)
     folded = np.where(turn <= 0.5, turn, np.where(turn <= 1.5, 1 - turn, turn - 2))
-    far = y > 1e-9
-    return np.where(far, np.sin(np.pi * folded) / (np.pi * np.where(far, y, 1.0)), 1.0).astype(kind)
+    is_far = y > 1e-9
+    divisor = np.pi * np.where(is_far, y, 1.0)
+    return np.where(is_far, np.sin(np.pi * folded) / divisor, 1.0).astype(kind)
 
 
 def i0(function: Callable, x: Any) -> Any:
@@ -515,7 +542,10 @@ def round(function: Callable, a: Any, decimals: int = 0, out: Any = None) -> Any
     elif a.dtype.kind == "f":
         scale = np.power(10.0, abs(decimals))
         wide = a.astype(np.float64)
-        made = np.rint(wide / scale) * scale if decimals < 0 else np.rint(wide * scale) / scale
+        if decimals < 0:
+            made = np.rint(wide / scale) * scale
+        else:
+            made = np.rint(wide * scale) / scale
         made = made.astype(a.dtype)
     else:
         made = _round_integers(a, 10 ** (-decimals - 1))
@@ -527,13 +557,17 @@ def round(function: Callable, a: Any, decimals: int = 0, out: Any = None) -> Any
 
 def _round_integers(a: np.ndarray, unit: int) -> np.ndarray:
     """To tens of this `unit`: the last two digits are rounded by a float32, the others are kept."""
-    wide = a.astype(np.uint64 if a.dtype.kind == "u" else np.int64)
+    is_unsigned = a.dtype.kind == "u"
+    whole: Any = np.uint64 if is_unsigned else np.int64
+    wide = a.astype(whole)
     size = np.abs(wide)
-    kept = size // wide.dtype.type(unit) // wide.dtype.type(100)
-    rest = (size - kept * wide.dtype.type(unit) * wide.dtype.type(100)).astype(np.float32)
-    tens = np.rint(rest / np.float32(unit * 10)).astype(wide.dtype)
-    made = (kept * wide.dtype.type(100) + tens * wide.dtype.type(10)) * wide.dtype.type(unit)
-    return (made if a.dtype.kind == "u" else np.sign(wide) * made).astype(a.dtype)
+    kept = size // whole(unit) // whole(100)
+    rest = (size - kept * whole(unit) * whole(100)).astype(np.float32)
+    tens = np.rint(rest / np.float32(unit * 10)).astype(whole)
+    made = (kept * whole(100) + tens * whole(10)) * whole(unit)
+    if not is_unsigned:
+        made = np.sign(wide) * made
+    return made.astype(a.dtype)
 
 
 def unwrap(function: Callable, p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
@@ -550,7 +584,9 @@ def unwrap(function: Callable, p: Any, discont: Any = None, axis: int = -1, *, p
     if is_ambiguous:
         folded[(folded == low) & (steps > 0)] = high
     correction = folded - steps
-    correction[np.abs(steps) < (period / 2 if discont is None else discont)] = 0
+    if discont is None:
+        discont = period / 2
+    correction[np.abs(steps) < discont] = 0
     made = np.array(p, dtype=dtype)
     later = [slice(None)] * p.ndim
     later[axis] = slice(1, None)
@@ -612,7 +648,10 @@ def nan_arg_extreme(function: Callable, a: Any, axis: Any = None, out: Any = Non
     is_nan = np.isnan(a)
     is_largest = function is np.nanargmax
     filled = np.where(is_nan, -np.inf if is_largest else np.inf, a)
-    best = np.max(filled, axis, keepdims=True) if is_largest else np.min(filled, axis, keepdims=True)
+    if is_largest:
+        best = np.max(filled, axis, keepdims=True)
+    else:
+        best = np.min(filled, axis, keepdims=True)
     places = np.argmax((filled == best) & ~is_nan, axis, keepdims=keepdims)
     places = np.where(is_nan.all(axis, keepdims=keepdims), -1, places)
     if out is None:
@@ -775,7 +814,9 @@ def bits(function: Callable, a: Any, *rest: Any, **kwargs: Any) -> Any:
 
 
 def bincount(function: Callable, x: Any, weights: Any = None, minlength: Any = None) -> Any:
-    return function(x, weights, 0 if minlength is None else minlength)
+    if minlength is None:
+        minlength = 0
+    return function(x, weights, minlength)
 
 
 # -- Statistics -------------------------------------------------------------------------------------------------------
@@ -878,7 +919,10 @@ def _var_as(function: Callable, x: np.ndarray, axis: Any, dtype: np.dtype, ddof:
         raise TypeError(f"std: a root is no integer, got dtype={dtype}")
     count = math.prod(x.shape[i] for i in axes_of(x, axis)) - ddof
     middle = mean(np.mean, x, axis, x.dtype, keepdims=True)
-    wide = np.dtype(np.int64) if x.dtype.kind in "biu" else np.promote_types(x.dtype, np.float32)
+    if x.dtype.kind in "biu":
+        wide = np.dtype(np.int64)
+    else:
+        wide = np.promote_types(x.dtype, np.float32)
     away = x.astype(wide) - middle.astype(wide)
     squares = away.real**2 + away.imag**2
     kind = dtype if dtype.char in "ef" else np.dtype(np.float64)
@@ -985,7 +1029,10 @@ def quantile(
     else:
         rows = np.sort(rows, -1)
     places = _places(np.atleast_1d(np.asarray(share, np.float64)), rows.shape[-1], method)
-    made = rows[:, places] if places.dtype.kind == "i" else _between(rows, places, dtype)
+    if places.dtype.kind == "i":
+        made = rows[:, places]
+    else:
+        made = _between(rows, places, dtype)
     made = np.moveaxis(made.reshape(*shape, -1), -1, 0)
     if keepdims:
         made = made.reshape(len(places), *[1 if i in axes else n for i, n in enumerate(a.shape)])
@@ -1022,7 +1069,10 @@ def _between(rows: np.ndarray, places: np.ndarray, dtype: np.dtype) -> np.ndarra
     below, above = flat[bottom], flat[np.minimum(bottom + 1, flat.size - 1)]
     low, high = below.astype(dtype), above.astype(dtype)
     # The difference is rounded to the elements' own type first.
-    step = (above - below).astype(dtype) if rows.dtype.char in "fd" else high - low
+    if rows.dtype.char in "fd":
+        step = (above - below).astype(dtype)
+    else:
+        step = high - low
     if dtype.kind != "f" or dtype == np.float16:
         return np.where(weight < 0.5, low + step * weight, high - step * (1 - weight)).astype(dtype)
     return np.where(weight < 0.5, multiply_add(step, weight, low), multiply_add(-step, 1 - weight, high))
@@ -1036,24 +1086,30 @@ def cov(
     made = function(m, y, rowvar, bias, ddof, fweights, aweights, dtype=dtype)
     if fweights is None and aweights is None:
         return made
-    x = np.array(m, ndmin=2, dtype=np.result_type(m, *([] if y is None else [y]), np.float64))
+    given = [m] if y is None else [m, y]
+    x = np.array(m, ndmin=2, dtype=np.result_type(*given, np.float64))
     if not rowvar and np.ndim(m) != 1:
         x = x.T
     if y is not None:
         second = np.array(y, ndmin=2, dtype=x.dtype)
-        x = np.concatenate([x, second.T if not rowvar and second.shape[0] != 1 else second])
+        if not rowvar and second.shape[0] != 1:
+            second = second.T
+        x = np.concatenate([x, second])
     weights = np.ones(x.shape[1])
-    for given in (fweights, aweights):
-        if given is not None:
-            weights = weights * given
+    for factors in (fweights, aweights):
+        if factors is not None:
+            weights = weights * factors
     if ddof is None:
         ddof = 0 if bias else 1
     total = weights.sum()
-    factor = total
-    if ddof != 0:
-        factor = total - (ddof if aweights is None else ddof * (weights * aweights).sum() / total)
+    count = total
+    if ddof != 0 and aweights is None:
+        count = total - ddof
+    elif ddof != 0:
+        count = total - ddof * (weights * aweights).sum() / total
     x = x - x.mean(axis=1)[:, None]
-    return np.asarray(np.dot(x, (x * weights).T.conj()) / max(factor, 0.0)).squeeze().astype(made.dtype)
+    products = np.dot(x, (x * weights).T.conj())
+    return np.asarray(products / max(count, 0.0)).squeeze().astype(made.dtype)
 
 
 def histogram(
@@ -1101,8 +1157,10 @@ def interp(
     if not x.flags.c_contiguous:
         raise NotImplementedError("interp on a GPU takes an x that lies in memory row by row: x.copy() does")
     if period is None:
-        left = None if left is None else np.array(left, fp.dtype)[()]
-        right = None if right is None else np.array(right, fp.dtype)[()]
+        if left is not None:
+            left = np.array(left, fp.dtype)[()]
+        if right is not None:
+            right = np.array(right, fp.dtype)[()]
         return function(x, xp, fp, left, right)
     if period == 0:
         return function(x, xp, fp, period=period)  # this raises

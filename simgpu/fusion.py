@@ -91,15 +91,22 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
     card.launch, card.memset, card.copy_on_card = note, lambda *given: None, lambda nbytes: None
     card.wait = card.synchronize = card.upload = refuse
     given = {key: card.new(x.host_values) for key, x in arrays.items()}
-    before = [(x.host_values, x.host_values.copy()) for x in arrays.values()] if device.instead is None else []
+    if device.instead is None:
+        before = [(x.host_values, x.host_values.copy()) for x in arrays.values()]
+    else:
+        before = []
     token = estimating.set(card)
     try:
         result = function(*(given.get(id(x), x) for x in args))
-        found = result if isinstance(result, tuple) else () if result is None else (result,)
+        if isinstance(result, tuple):
+            found = result
+        elif result is None:
+            found = ()
+        else:
+            found = (result,)
         wrong = [x for x in found if not isinstance(x, Stored) or x.device is not card]
-        if wrong and any(
-            isinstance(x, SCALARS) for x in args
-        ):  # what's computed of numbers alone has all elements, too
+        # What's computed of numbers alone has all elements, too.
+        if wrong and any(isinstance(x, SCALARS) for x in args):
             shape = np.broadcast_shapes(*[x.shape for x in given.values()])
             found = tuple([card.new(np.full(shape, x)) if isinstance(x, SCALARS) else x for x in found])
             wrong = [x for x in found if not isinstance(x, Stored) or x.device is not card]

@@ -230,7 +230,10 @@ def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
     place, arrays = index_arrays(device, index, x.host_values.shape)
     device.compute(ufunc.at, x.host_values, place, *added)
     # For each place, what's there is read and written; what's added is read.
-    places = arrays[0].size if arrays and arrays[0].dtype.kind != "b" else len(x.host_values)
+    if arrays and arrays[0].dtype.kind != "b":
+        places = arrays[0].size
+    else:
+        places = len(x.host_values)
     moved = 2 * places * x.host_values[:1].nbytes + sum(y.nbytes for y in added + arrays)
     device.issue(f"{ufunc.__name__}.at", launches.commands_at(arrays, x.host_values), moved, x.host_values.nbytes)
 

@@ -64,12 +64,20 @@ def _way(x: np.ndarray, axis: Any) -> str:
     flags = x.flags
     if not flags.forc:
         return "other"
-    axes = range(x.ndim) if axis is None else sorted([i % x.ndim for i in (axis if type(axis) is tuple else (axis,))])
+    if axis is None:
+        return "all"
+    if type(axis) is not tuple:
+        axis = (axis,)
+    axes = sorted([i % x.ndim for i in axis])
     if len(axes) == x.ndim:
         return "all"
     if not axes or axes[-1] - axes[0] + 1 != len(axes):
         return "other"
-    if axes[-1] == x.ndim - 1 if flags.c_contiguous else axes[0] == 0:
+    if flags.c_contiguous:
+        is_in_one_piece = axes[-1] == x.ndim - 1
+    else:
+        is_in_one_piece = axes[0] == 0
+    if is_in_one_piece:
         return "rows"
     return "other"
 
@@ -94,9 +102,12 @@ def _by_cub(x: np.ndarray, axis: Any, is_for_cub: bool, more: int = 0) -> Comman
     """What CUB asks for, and this many kernels `more`; or what CuPy does by itself."""
     if not is_for_cub:
         return _by_cupy(x, axis)
-    if (way := _way(x, axis)) == "other":
+    way = _way(x, axis)
+    if way == "other":
         return ONE
-    return Commands(more + (2 if way == "all" and x.nbytes > _BLOCK else 1), library=True)
+    if way == "all" and x.nbytes > _BLOCK:
+        return Commands(more + 2, library=True)
+    return Commands(more + 1, library=True)
 
 
 def _is_summed(x: np.ndarray, dtype: Any) -> bool:
@@ -112,12 +123,19 @@ def _sum(x, axis=None, dtype=None, out=None, **kwargs):
 def _mean(x, axis=None, dtype=None, out=None, **kwargs):
     """With CUB it's a sum and a division, and a conversion if the result has another type."""
     kind = x.dtype.kind
-    summed_as = dtype if dtype is not None else "f8" if kind in "iub" else "f4" if x.dtype.char == "e" else x.dtype
-    asked = _by_cub(x, axis, _is_summed(x, summed_as), more=1)
+    if dtype is not None:
+        summed_as = dtype
+    elif kind in "iub":
+        summed_as = "f8"
+    elif x.dtype.char == "e":
+        summed_as = "f4"
+    else:
+        summed_as = x.dtype
+    commands = _by_cub(x, axis, _is_summed(x, summed_as), more=1)
     is_converted = out is None and (dtype is not None or kind in "iub" or x.dtype.char == "e")
     if is_converted:
-        return asked.and_kernels(1)
-    return asked
+        return commands.and_kernels(1)
+    return commands
 
 
 def _var(x, axis=None, *rest, **kwargs):
@@ -131,8 +149,8 @@ def _max(x, axis=None, out=None, **kwargs):
 
 def _ptp(x, axis=None, *rest, **kwargs):
     """The largest, the smallest, and their difference."""
-    asked = _max(x, axis)
-    return asked.and_kernels(asked.kernels + 1)
+    commands = _max(x, axis)
+    return commands.and_kernels(commands.kernels + 1)
 
 
 def _argmax(x, axis=None, *rest, **kwargs):
@@ -142,10 +160,18 @@ def _argmax(x, axis=None, *rest, **kwargs):
     return ONE
 
 
+def _kernels_of_any(size: int) -> int:
+    """The kernels that find out whether any of `size` elements is true, or all are."""
+    return 2 if size >= _TINY else 1
+
+
 def _nanmax(x, axis=None, *rest, **kwargs):
     """To warn of a NaN in the result, CuPy looks for one: `isnan`, `any`, and the host reads the answer."""
-    kept = 1 if axis is None else x.size // max(1, math.prod(np.take(x.shape, np.atleast_1d(axis)).tolist()))
-    return Commands(_by_cupy(x, axis).kernels + 1 + (2 if kept >= _TINY else 1), reads=(1,))
+    if axis is None:
+        kept = 1
+    else:
+        kept = x.size // max(1, math.prod(np.take(x.shape, np.atleast_1d(axis)).tolist()))
+    return Commands(_by_cupy(x, axis).kernels + 1 + _kernels_of_any(kept), reads=(1,))
 
 
 def _nanvar(x, axis=None, *rest, **kwargs):
@@ -157,7 +183,8 @@ def _norm(x, ord=None, axis=None, *rest, **kwargs):
     """For a whole array: products, their sum, the root. Along an axis it's one kernel."""
     if axis is not None:
         return ONE
-    return _sum(x).and_kernels(1 if ord in (1, np.inf, -np.inf) and x.ndim == 1 else 2)
+    has_no_root = ord in (1, np.inf, -np.inf) and x.ndim == 1
+    return _sum(x).and_kernels(1 if has_no_root else 2)
 
 
 def _equal(x, y, *rest, **kwargs):
@@ -165,7 +192,7 @@ def _equal(x, y, *rest, **kwargs):
         size = math.prod(np.broadcast_shapes(np.shape(x), np.shape(y)))
     except ValueError:  # different shapes: the host knows the answer
         return NOTHING
-    return Commands(1 + (2 if size >= _TINY else 1))
+    return Commands(1 + _kernels_of_any(size))
 
 
 # -- Pieces, places, order -------------------------------------------------------------------------
@@ -182,8 +209,10 @@ def _concatenate(arrays, *rest, **kwargs):
     small = sum(array.nbytes for array in arrays) < _MANY * len(arrays)
     if not small or len({array.dtype for array in arrays}) > 1:
         return Commands(len(arrays))
-    alike = len({array.shape for array in arrays}) == 1 and all(array.flags.c_contiguous for array in arrays)
-    return Commands(1, uploads=(8 * len(arrays),) * (1 if alike else 3))  # also their lengths and steps
+    addresses = 8 * len(arrays)
+    if len({array.shape for array in arrays}) == 1 and all(array.flags.c_contiguous for array in arrays):
+        return Commands(1, uploads=(addresses,))
+    return Commands(1, uploads=(addresses,) * 3)  # also their lengths and steps
 
 
 def _take_along_axis(x, *rest, **kwargs):
@@ -195,7 +224,8 @@ def _take_along_axis(x, *rest, **kwargs):
 
 def _roll(x, shift, axis=None):
     """Each rolled axis cuts the array in two, and each part is copied: as it is, if it lies in one piece of memory."""
-    pieces = 2 ** np.broadcast(shift, 0 if axis is None else axis).size
+    axes = 0 if axis is None else axis
+    pieces = 2 ** np.broadcast(shift, axes).size
     if pieces > 2 or not x.flags.c_contiguous or not (axis is None or axis == 0 or axis == -x.ndim):
         return Commands(pieces)
     length = x.size if axis is None else x.shape[0]
@@ -209,7 +239,8 @@ def _pad(x, width, mode="constant", **kwargs):
         if x.ndim == 1 and x.flags.c_contiguous:
             return Commands(0, memsets=1, copies=1)
         return Commands(1, memsets=1)
-    return Commands(1 + x.ndim * (2 if mode == "constant" else 3))
+    kernels_per_axis = 2 if mode == "constant" else 3
+    return Commands(1 + x.ndim * kernels_per_axis)
 
 
 def scans(size: int) -> int:
@@ -222,7 +253,10 @@ def scans(size: int) -> int:
 def _nonzero(x, *rest, **kwargs):
     """Whether each element isn't 0; running totals, where the host reads the last one; the positions."""
     x = np.asarray(x)
-    running = scans(x.size) if x.size <= _CHUNK else 1 + scans(-(-x.size // _CHUNK))
+    if x.size <= _CHUNK:
+        running = scans(x.size)
+    else:
+        running = 1 + scans(-(-x.size // _CHUNK))
     return Commands((x.dtype.kind != "b") + running + 1, reads=(4,))
 
 
@@ -239,7 +273,10 @@ def _einsum(subscripts, *operands, **kwargs):
     if not isinstance(subscripts, str) or len(operands) > 2:
         return Commands(1 + 2 * (len(operands) - 1))
     terms, arrow, result = subscripts.replace(" ", "").partition("->")
-    contracts = set(terms) - {",", "."} - set(result) if arrow else {c for c in terms if terms.count(c) > 1} - {","}
+    if arrow:
+        contracts = set(terms) - {",", "."} - set(result)
+    else:
+        contracts = {c for c in terms if terms.count(c) > 1} - {","}
     if len(operands) == 1:
         if contracts:
             return ONE
@@ -348,10 +385,13 @@ _LOOKED_AT = word_set("linalg.inv linalg.solve linalg.cholesky linalg.matrix_pow
 
 def commands_of(name: str, args: Sequence, kwargs: dict) -> Commands:
     entry = KERNELS.get(name, ONE)
-    asked = entry if isinstance(entry, Commands) else from_table(ONE, entry, *args, **kwargs)
+    if isinstance(entry, Commands):
+        commands = entry
+    else:
+        commands = from_table(ONE, entry, *args, **kwargs)
     if name in _LOOKED_AT and not allowed.singular:  # inside `cupyx.errstate(linalg="raise")`
-        return asked._replace(reads=(4,))
-    return asked
+        return commands._replace(reads=(4,))
+    return commands
 
 
 def commands_of_method(ufunc: np.ufunc, method: str, values: Sequence, kwargs: dict) -> Commands:
@@ -374,13 +414,18 @@ def launches_of_product(x: np.ndarray, y: np.ndarray) -> Commands:
     kernel for each axis of the batch, for both operands and the result (`matmul`, :821). It copies what lies in memory
     in another way than cuBLAS takes it, and what has another type than the result.
     """
-    kind = x.dtype if x.dtype == y.dtype else np.promote_types(x.dtype, y.dtype)
+    if x.dtype == y.dtype:
+        kind = x.dtype
+    else:
+        kind = np.promote_types(x.dtype, y.dtype)
     if x.ndim > 2 or y.ndim > 2:
         dtype = np.dtype("f") if kind.char == "e" else kind  # these are computed in float32
         batch = max(x.ndim, y.ndim) - 2
         left, right = ((1,) * (batch - len(array.shape[:-2])) + array.shape[:-2] for array in (x, y))
         copies = sum(array.dtype != dtype or not array.flags.c_contiguous for array in (x, y)) + (dtype != kind)
-        return Commands(1 + copies + (3 * batch if left != right else 0), library=True)
+        if left != right:
+            copies += 3 * batch
+        return Commands(1 + copies, library=True)
     if not x.ndim or not y.ndim:
         return ONE
     if not x.size or not y.size:
@@ -388,7 +433,10 @@ def launches_of_product(x: np.ndarray, y: np.ndarray) -> Commands:
     apart = (not x.flags.forc) + (not y.flags.forc)
     if x.size == y.size == x.shape[-1]:
         return Commands(3 + apart + (x.size * kind.itemsize > _BLOCK))
-    casts = 0 if x.dtype is y.dtype else sum(array.dtype != kind for array in (x, y))
+    if x.dtype is y.dtype:
+        casts = 0
+    else:
+        casts = sum(array.dtype != kind for array in (x, y))
     if casts or apart:
         return BY_LIBRARY.and_kernels(max(apart, casts))
     return BY_LIBRARY
@@ -421,7 +469,8 @@ TEN_EACH = word_set("""
 
 def tiles(x: Any, y: Any, out: np.ndarray) -> int:
     """A product is computed in tiles of 64 x 64 results, one per multiprocessor."""
-    rows, columns = x.shape[-2] if x.ndim > 1 else 1, y.shape[-1] if y.ndim > 1 else 1
+    rows = x.shape[-2] if x.ndim > 1 else 1
+    columns = y.shape[-1] if y.ndim > 1 else 1
     return out.size // max(1, rows * columns) * -(-rows // 64) * -(-columns // 64)
 
 
@@ -482,5 +531,8 @@ def work_of(
         operations = from_table(float(largest), _OPERATIONS[name], operands, out, *args, **kwargs)
     else:
         operations = largest * 10.0 if name in TEN_EACH else float(largest)
-    share = min(1.0, -(-out // 4096) / multiprocessors) if name in _PRODUCTS and out else 1.0
+    if name in _PRODUCTS and out:
+        share = min(1.0, -(-out // 4096) / multiprocessors)
+    else:
+        share = 1.0
     return nbytes, operations / share

@@ -201,9 +201,9 @@ def who(vardict: Any = None) -> None:
         title = "Name {} Shape {} Bytes {} Type".format(*(" " * width for width in widths))
         print(f"{title}\n{'=' * (len(title) + 5)}\n")
     for name, shape, nbytes_text, kind in rows:
-        spaces = [" " * (width - len(text) + more) for width, text, more in
-                  zip(widths, (name, shape, nbytes_text), (4, 5, 5))]  # fmt: skip
-        print(f"{name} {spaces[0]} {shape} {spaces[1]} {nbytes_text} {spaces[2]} {kind}")
+        columns = zip((name, shape, nbytes_text), widths, (4, 5, 5))
+        padded = " ".join([f"{text:{width + more + 1}}" for text, width, more in columns])
+        print(f"{padded} {kind}")
     print(f"\nUpper bound on total bytes  =       {total}")
 
 

@@ -56,7 +56,12 @@ def text_of(place: Line) -> str:
     if not path:
         return "nobody's line"
     is_cell = "ipykernel" in path or path.startswith("<ipython-input")
-    name = "the cell" if is_cell else path if path.startswith("<") else os.path.basename(path)
+    if is_cell:
+        name = "the cell"
+    elif path.startswith("<"):
+        name = path
+    else:
+        name = os.path.basename(path)
     text = linecache.getline(path, number).strip().rstrip(",")
     return f"line {number} of {name}{f': {text}' if text else ''}"
 

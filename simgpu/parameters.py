@@ -317,10 +317,15 @@ def _refusal(function: str, parameter: str, kind: Callable, x: Any) -> str:
 def _operands(args: tuple, device: Any) -> tuple:
     """``einsum("ij,j", x, y)`` or ``einsum(x, [0, 1], y, [1])``: operands are moved, lists of axes are the host's."""
     made = []
+    has_text = isinstance(args[0], str)
+    pairs = len(args) // 2 * 2  # without text, an operand and its axes; what may come last are the result's axes
     for i, x in enumerate(args):
-        is_operand = isinstance(args[0], str) or i % 2 == 0 and i < len(args) - len(args) % 2
+        if type(x) in PLAIN:
+            made.append(x)
+            continue
+        is_operand = has_text or (i % 2 == 0 and i < pairs)
         kind = array_like if is_operand else several
-        made.append(x if type(x) in PLAIN else _by_kind(kind, "einsum", f"argument {i + 1}", x, device))
+        made.append(_by_kind(kind, "einsum", f"argument {i + 1}", x, device))
     return tuple(made)
 
 
@@ -342,7 +347,12 @@ class HostParameters:
         self._places = [(i, name, kind) for i, name, kind in found if kind is not None]
         self._any_number = _ANY_NUMBER.get(function)
         # No argument before it needs a look.
-        self.first = -1 if self._any_number else self._places[0][0] if self._places else len(parameters) + 1
+        if self._any_number:
+            self.first = -1
+        elif self._places:
+            self.first = self._places[0][0]
+        else:
+            self.first = len(parameters) + 1
 
     def plain(self, args: tuple, kwargs: dict, device: Any) -> tuple[tuple, dict]:
         """A call's arguments, with plain numbers where the function takes some."""

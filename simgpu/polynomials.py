@@ -122,7 +122,12 @@ class poly1d:  # noqa: N801  (CuPy's name)
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
         self.variable = variable or getattr(c_or_r, "variable", "x")
-        c = c_or_r.coeffs if isinstance(c_or_r, (poly1d, np.poly1d)) else poly(c_or_r) if r else c_or_r
+        if isinstance(c_or_r, (poly1d, np.poly1d)):
+            c = c_or_r.coeffs
+        elif r:
+            c = poly(c_or_r)
+        else:
+            c = c_or_r
         self._coeffs = asarray(c)
         if self._coeffs.ndim > 1:
             raise ValueError("Polynomial must be 1d only.")
@@ -132,7 +137,10 @@ class poly1d:  # noqa: N801  (CuPy's name)
     def coeffs(self) -> Any:
         """The coefficients, without zeros at the beginning. To find these zeros, the host waits for the device."""
         trimmed = call(np.trim_zeros, (self._coeffs, "f"), {}, self._coeffs.device)
-        self._coeffs = trimmed if trimmed.size else asarray(np.zeros(1, trimmed.dtype))
+        if trimmed.size:
+            self._coeffs = trimmed
+        else:
+            self._coeffs = asarray(np.zeros(1, trimmed.dtype))
         return self._coeffs
 
     c = coef = coefficients = coeffs

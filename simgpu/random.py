@@ -84,7 +84,10 @@ def _draw(draw: Callable, params: Sequence, size: Any, dtype: Any, commands: Com
         values = np.asarray(draw(*plain, size=size, **more)).astype(dtype, copy=False)
     else:  # shapes are known without drawing
         vector = plain[-1].shape[-1:] if name in _VECTORS else ()
-        shape = np.broadcast_shapes(*(x.shape for x in plain)) if size is None else np.empty(size, bool).shape + vector
+        if size is None:
+            shape = np.broadcast_shapes(*(x.shape for x in plain))
+        else:
+            shape = np.empty(size, bool).shape + vector
         values = reserve_zeros(shape, dtype)
     device.issue(name, commands, values.nbytes, 8, 10 * values.size, values.dtype.char)
     return device.new(values)
@@ -94,8 +97,12 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
     """A method of a RandomState or of a Generator, with CuPy's parameters."""
     more = _CHECKS if name == "multivariate_normal" else {}
     words = [word.partition("=") for word in row.parameters.split()]
-    defaults: dict[str, Any] = {key: float(x) if is_set else Parameter.empty for key, is_set, x in words}
-    defaults |= {"size": None, **more} | ({"dtype": row.dtype} if not is_newer or name in _WITH_DTYPE else {})
+    defaults: dict[str, Any] = {}
+    for key, is_set, number in words:
+        defaults[key] = float(number) if is_set else Parameter.empty
+    defaults |= {"size": None, **more}
+    if not is_newer or name in _WITH_DTYPE:
+        defaults["dtype"] = row.dtype
     if is_newer and name == "standard_exponential":
         defaults["method"] = "inv"
     if is_newer and name in _WITH_OUT:
@@ -115,7 +122,10 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
                 raise TypeError(f"{key} is required to be a cupy.ndarray or a scalar")
         numbers = [x for x in params if isinstance(x, SCALARS) and (is_newer or name not in _AS_NUMBERS)]
         zeros = sum(x == 0 for x in numbers)  # each number becomes an array, 0 by a memset
-        kernels, reads = (row.newer, 0) if is_newer else (row.kernels, row.reads)
+        if is_newer:
+            kernels, reads = row.newer, 0
+        else:
+            kernels, reads = row.kernels, row.reads
         commands = Commands(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
         passed = {key: bound.arguments[key] for key in more if key != "method"}  # NumPy has one method
         size, out = bound.arguments["size"], bound.arguments.get("out")
@@ -137,7 +147,10 @@ def _check_out(dtype: np.dtype, size: Any, out: Any) -> None:
         raise TypeError(f"Supplied output array has the wrong type. Expected {dtype.name}, got {out.dtype.name}")
     if not out.flags.forc:
         raise ValueError("Supplied output array is not contiguous, writable or aligned.")
-    if size is not None and out.shape != (tuple(size) if np.iterable(size) else (size,)):
+    if size is None:
+        return
+    shape = tuple(size) if np.iterable(size) else (size,)
+    if out.shape != shape:
         raise ValueError("size must match out.shape when used together")
 
 
@@ -173,7 +186,10 @@ class RandomState:
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
         """Whole numbers in [low, high), or [0, low)."""
         low, high = (0, low) if high is None else (low, high)
-        count = int(high) - int(low) if all(isinstance(x, SCALARS) for x in (low, high)) else -1
+        if all(isinstance(x, SCALARS) for x in (low, high)):
+            count = int(high) - int(low)
+        else:
+            count = -1
         if count == 0:
             raise ValueError("low >= high")
         is_power = count > 0 and count & (count - 1) == 0  # otherwise some are drawn again, and the host reads how many
@@ -188,7 +204,12 @@ class RandomState:
         if size is None or (p is not None and not replace) or np.ndim(a) == 0 and not is_number:
             raise NotImplementedError("as in CuPy, choice takes a size, an `a` with elements, and p only with replace")
         p = None if p is None else _values_of(current(), p)
-        commands = Commands(11, reads=(1, 8)) if p is not None else Commands(8, reads=(4,)) if replace else Commands(1)
+        if p is not None:
+            commands = Commands(11, reads=(1, 8))
+        elif replace:
+            commands = Commands(8, reads=(4,))
+        else:
+            commands = Commands(1)
         count = a if is_number else len(a)
         places = _draw(self._numpys.choice, (), size, np.int64, commands, a=count, replace=replace, p=p)
         if is_number:
@@ -217,7 +238,10 @@ class XORWOW:
     """What a `Generator` draws from: a state for each of many threads. The values are from NumPy's PCG64."""
 
     def __init__(self, seed: Any = None, *, size: int = -1) -> None:
-        self._seed_seq = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        if isinstance(seed, np.random.SeedSequence):
+            self._seed_seq = seed
+        else:
+            self._seed_seq = np.random.SeedSequence(seed)
         self._numpys = np.random.default_rng(self._seed_seq)
         device = current()
         nbytes = 48 * (8 * 256 * device.multiprocessors if size < 0 else size)

@@ -190,7 +190,10 @@ class Lanes:
         if self._thread_keys is None:
             thread = np.arange(self.width)
             own = (thread // WARP << WARP_AT) + thread % WARP
-            steps = np.repeat(self.step, WARP, 1) if self.meetings is None else self.meetings.steps
+            if self.meetings is None:
+                steps = np.repeat(self.step, WARP, 1)
+            else:
+                steps = self.meetings.steps
             steps = steps << LANE_BITS
             self._thread_keys = (self.number << BLOCK_AT)[:, None] + (self.phase << PHASE_AT)[:, None] + own + steps
         return self._thread_keys
@@ -317,4 +320,8 @@ def where(on: np.ndarray, new: Any, old: Any, site: Any) -> Any:
 def unravel(number: int, dim: Sequence[int]) -> tuple[int, ...]:
     """``(3,)``, ``(3, 0)`` or ``(3, 0, 1)``: as many axes as the launch has."""
     x, y, z = dim
-    return (number % x, number // x % y, number // x // y)[: 3 if z > 1 else 2 if y > 1 else 1]
+    if z > 1:
+        return number % x, number // x % y, number // x // y
+    if y > 1:
+        return number % x, number // x % y
+    return (number % x,)

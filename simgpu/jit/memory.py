@@ -163,14 +163,20 @@ def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarra
     part, place = ref.part, axis - ref.axis
     size, count = part.shape[axis], int(bad.sum()) * (lanes.blocks // len(bad))
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
-    there = f"{size:,} elements{along}, 0 to {size - 1:,}" if size else "no elements"
+    if size:
+        there = f"{size:,} elements{along}, 0 to {size - 1:,}"
+    else:
+        there = "no elements"
     what = f"{part.name} has {there}; index {index:,} is outside."
     is_signed = index < 2**31
     if not is_signed:
         what += f" It's a number below 0 that an unsigned type can't hold{advice.UNSIGNED}."
     backwards = ", and doesn't count from the end" if index < 0 else ""
     does = f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
-    guard = advice.guard(site.node, place, len(part.shape) - ref.axis, index, part) if is_signed else ""
+    if is_signed:
+        guard = advice.guard(site.node, place, len(part.shape) - ref.axis, index, part)
+    else:
+        guard = ""
     if part.is_dynamic:
         each = f"{part.flat.itemsize} bytes for each element"
         guard = f" The launch says how large it is: shared_mem={lanes.launch.shared_mem}, and it takes {each}."
@@ -179,7 +185,10 @@ def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarra
 
 def _count_distinct(lane: np.ndarray | None, x: np.ndarray) -> int:
     """How many different values each warp has, summed up. `lane` is None if all lanes take part."""
-    rows = x.reshape(-1, WARP) if lane is None else (lane // WARP << 44 | x)[None]
+    if lane is None:
+        rows = x.reshape(-1, WARP)
+    else:
+        rows = (lane // WARP << 44 | x)[None]
     steps = rows[:, 1:] - rows[:, :-1]
     if steps.min(initial=0) < 0:
         steps = np.diff(np.sort(rows, 1))
@@ -210,7 +219,12 @@ def _touch(lanes: Lanes, mask: Mask, to: Reach, way: int, site: Any) -> None:
         sectors = to.chosen * part.flat.itemsize // SECTOR
         is_near = bool(memory.near[sectors].all())
         memory.near[sectors] = True
-    mask.spend(ATOMIC_TIME if way == ATOMIC else NEAR if is_near else FAR)
+    if way == ATOMIC:
+        mask.spend(ATOMIC_TIME)
+    elif is_near:
+        mask.spend(NEAR)
+    else:
+        mask.spend(FAR)
 
 
 def _tell_log(lanes: Lanes, log: Log, to: Reach, way: int, site: Any) -> None:
@@ -220,7 +234,10 @@ def _tell_log(lanes: Lanes, log: Log, to: Reach, way: int, site: Any) -> None:
         return
     at = int(to.places(lanes)[found.place] % part.flat.shape[-1])
     lines = sorted(part.memory.lines[found.earlier])
-    where = "several lines" if len(lines) > 3 else f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
+    if len(lines) > 3:
+        where = "several lines"
+    else:
+        where = f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
     too = " too" if way == found.earlier else ""
     other = f"{lanes.place_of(found.other)} {_DOES[found.earlier]}{too}"
     kind = _KINDS.get((way, found.earlier), "atomic")

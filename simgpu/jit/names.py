@@ -313,12 +313,18 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
                 what = "the lane that this thread takes the value from doesn't come here, so there is none."
                 fix = "Put the shuffle where all threads of a warp pass."
                 raise site.wrong(NeverWritten, what, fix, lanes.first_of(asleep))
-            givers = lanes.mask(_given_to(on.on, come)) if isinstance(value.node, ast.Name) else on
+            if isinstance(value.node, ast.Name):
+                givers = lanes.mask(_given_to(on.on, come))
+            else:
+                givers = on
             return _of_lanes(np.asarray(value.run(lanes, givers)), come)
 
         return Value(kind, run)
 
-    more = " `index` is unsigned: write ``np.uint32(step)`` for a variable." if unsigned else ""
+    if unsigned:
+        more = " `index` is unsigned: write ``np.uint32(step)`` for a variable."
+    else:
+        more = ""
     about = (
         f"``jit.{name}(0xffffffff, value, index)``: the value of {whose}, in this warp, or in each `width` of its "
         f"lanes. The first argument is the mask of lanes that take part; 0xffffffff is all lanes.{more}"

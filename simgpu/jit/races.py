@@ -67,7 +67,13 @@ class Elements:
 
     def note(self, at: np.ndarray, who: np.ndarray, way: int) -> None:
         if way not in self.logs:
-            self.logs[way] = [np.full(self.size, -1) for _ in range(1 if way == WRITE else 4 if self.crosses else 2)]
+            if way == WRITE:
+                count = 1
+            elif self.crosses:
+                count = 4
+            else:
+                count = 2
+            self.logs[way] = [np.full(self.size, -1) for _ in range(count)]
         latest, *others = self.logs[way]
         if way == WRITE:
             latest[at] = who

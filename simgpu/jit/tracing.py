@@ -49,7 +49,10 @@ class Touch(NamedTuple):
     @property
     def sentence(self) -> str:
         count = len(self.addresses)
-        same = ": they meet at the same banks" if self.is_shared and self.turns > 1 else ""
+        if self.is_shared and self.turns > 1:
+            same = ": they meet at the same banks"
+        else:
+            same = ""
         does = f"{many(count, 'lane')} {self.way}{'s' * (count == 1)} {self.array}"
         return f"Line {self.line}, {self.text}: {does}, in {self.cost}{same}."
 
@@ -101,7 +104,10 @@ class Watch:
         """The thread reads or writes an element."""
         if self.value_in_thread(lanes, mask.on):
             place = int(self.value_in_thread(lanes, at))
-            flat = part.flat[self.block - int(lanes.number[0])] if part.is_shared else part.flat
+            if part.is_shared:
+                flat = part.flat[self.block - int(lanes.number[0])]
+            else:
+                flat = part.flat
             self._touched[site.source, site.node.lineno].append(
                 (way, part.element_text(place), flat, place, flat[place])
             )
@@ -109,7 +115,10 @@ class Watch:
     def note_line(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
         """The thread has done this line, or begins another round of this loop."""
         if self.value_in_thread(lanes, mask.on):
-            target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", node)
+            if isinstance(node, ast.Assign):
+                target = node.targets[0]
+            else:
+                target = getattr(node, "target", node)
             found = {part.id: variables[part.id] for part in ast.walk(target) if is_stored(part)}
             numbers = [(name, variable.slot) for name, variable in found.items() if isinstance(variable.type, np.dtype)]
             self._print(
@@ -124,7 +133,10 @@ class Watch:
 
     def _print(self, source: Any, node: Any, results: list[str]) -> None:
         """The first line of `node`, with what it read, and what it gave."""
-        last = node.body[0].lineno - 1 if isinstance(node, (ast.If, ast.For, ast.While)) else node.end_lineno
+        if isinstance(node, (ast.If, ast.For, ast.While)):
+            last = node.body[0].lineno - 1
+        else:
+            last = node.end_lineno
         lines = range(node.lineno, max(last, node.lineno) + 1)
         own = [touch for line in lines for touch in self._touched.pop((source, line), ())]
         read = [f"{name} = {value}" for way, name, _, _, value in own if way == READ]
@@ -160,5 +172,8 @@ class Explained:
 def _row(line: LineFigures | None, text: str) -> tuple[str, ...]:
     if line is None:
         return ("",) * len(COSTS) + (text,)
-    sectors = (f"{line.sectors:,}", f"{line.share:.0%}") if line.sectors else ("", "")
+    if line.sectors:
+        sectors = (f"{line.sectors:,}", f"{line.share:.0%}")
+    else:
+        sectors = ("", "")
     return f"{line.requests:,}", *sectors, f"{line.conflicts:,}" if line.conflicts or not line.sectors else "", text

@@ -320,7 +320,10 @@ class Translation:
     def _For(self, node: Any) -> Step:
         if not isinstance(node.target, ast.Name):
             raise Problem("a loop has one name")
-        found = self.translate(node.iter.func) if isinstance(node.iter, ast.Call) else None
+        if isinstance(node.iter, ast.Call):
+            found = self.translate(node.iter.func)
+        else:
+            found = None
         if not isinstance(found, Known) or found.obj not in (python.range, names.range):
             raise Problem("for goes over range(…) or jit.range(…) alone", NotImplementedError)
         args = [self.translate(argument) for argument in node.iter.args]
@@ -331,7 +334,9 @@ class Translation:
         known = _known_values([*args, unroll])
         if unroll != Known(None) and not (known and isinstance(known[-1], int)):
             raise Problem("a loop can only be unrolled if its range and unroll=, a number, are known before the launch")
-        start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
+        if len(args) == 1:
+            args.insert(0, Known(0))
+        start, stop, step = [*args, Known(1)][:3]
         kind, name = type_of_range(scalar_type(stop)), node.target.id
         if name in self.variables and not same(self.variables[name].type, kind):
             raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
@@ -414,7 +419,10 @@ class Translation:
             if value != Known(None):
                 raise Problem("a kernel returns nothing: write the result into an array", ValueError)
             return lambda lanes, mask: lanes.exit(mask)
-        given = Value(VOID, lambda lanes, mask: None) if value == Known(None) else as_value(value)
+        if value == Known(None):
+            given = Value(VOID, lambda lanes, mask: None)
+        else:
+            given = as_value(value)
         result, site = self.variable("return", given.type, given.origin), Site(self.source, node)
         if not same(result.type, given.type):
             raise Problem(f"this function returns {result.type} elsewhere, and here {given.type}", ValueError)
@@ -613,7 +621,10 @@ class Translation:
             raise Problem("write out the arguments, without * and **")
         args = [self.translate(argument) for argument in node.args]
         keywords = {str(keyword.arg): self.translate(keyword.value) for keyword in node.keywords}
-        build = function.build if isinstance(function, names.Builtin) else names.PYTHONS.get(function)
+        if isinstance(function, names.Builtin):
+            build = function.build
+        else:
+            build = names.PYTHONS.get(function)
         if build is not None:
             try:
                 inspect.signature(build).bind(self, node, *args, **keywords)
@@ -676,7 +687,10 @@ def _convert_to(given: Value, to: Any, what: str, advised: str) -> Value:
         return given
     if isinstance(to, np.dtype) and np.can_cast(scalar_type(given), to, "same_kind"):
         return cast(given, to)
-    mismatch = "" if isinstance(to, np.dtype) else f"Data type mismatch of variable: {what}: "
+    if isinstance(to, np.dtype):
+        mismatch = ""
+    else:
+        mismatch = f"Data type mismatch of variable: {what}: "
     raise Problem(f"{mismatch}{what} holds {to} and can't take {given.type}{advised}")
 
 

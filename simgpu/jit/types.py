@@ -28,7 +28,10 @@ class ArrayType:
     is_shared: bool = False
 
     def __str__(self) -> str:
-        what = "shared memory" if self.is_shared else f"array of {many(self.ndim, 'axis', 'axes')}"
+        if self.is_shared:
+            what = "shared memory"
+        else:
+            what = f"array of {many(self.ndim, 'axis', 'axes')}"
         return f"{self.dtype} {what}"
 
 

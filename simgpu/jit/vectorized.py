@@ -66,7 +66,10 @@ class vectorize:  # noqa: N801  (CuPy's name)
         if not arrays:
             raise ValueError("Loop size is undecided.")
         shape = np.broadcast_shapes(*[x.shape for x in arrays])
-        types = program.result.types if isinstance(program.result, Tuple) else (program.result,)
+        if isinstance(program.result, Tuple):
+            types = program.result.types
+        else:
+            types = (program.result,)
         made = [device.compute(np.empty, shape, kind) for kind in types]
         if device.instead is None:
             self._run(device, program, [np.broadcast_to(x, shape).ravel() for x in values], kinds, made)
@@ -86,7 +89,10 @@ class vectorize:  # noqa: N801  (CuPy's name)
                 raise TypeError(f"vectorize: {source.name} {source.takes}, got {len(kinds)}")
             with numpys_types():
                 program = Program(source, kinds, is_device=True)
-            several = program.result.types if isinstance(program.result, Tuple) else (program.result,)
+            if isinstance(program.result, Tuple):
+                several = program.result.types
+            else:
+                several = (program.result,)
             if not several or not all(isinstance(kind, np.dtype) for kind in several):
                 raise TypeError(f"vectorize: Invalid return type: {source.name} returns {program.result}")
             self._programs[key] = program

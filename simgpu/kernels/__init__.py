@@ -72,7 +72,10 @@ class RawModule:
         self.options, self.backend = options, backend
         self.translate_cucomplex = translate_cucomplex
         self.enable_cooperative_groups = enable_cooperative_groups
-        self.name_expressions = None if name_expressions is None else tuple(name_expressions)
+        if name_expressions is None:
+            self.name_expressions = None
+        else:
+            self.name_expressions = tuple(name_expressions)
         self.jitify = jitify
 
     def get_function(self, name: str) -> RawKernel:

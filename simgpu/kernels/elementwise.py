@@ -84,7 +84,10 @@ class Kernel:
         given = list(zip(self.params, values))
         for p, x in given[self.nin :] + given[: self.nin]:
             if isinstance(x, np.ndarray):
-                wanted = types.setdefault(p.type, x.dtype) if isinstance(p.type, str) else p.type
+                if isinstance(p.type, str):
+                    wanted = types.setdefault(p.type, x.dtype)
+                else:
+                    wanted = p.type
                 if wanted != x.dtype:
                     raise TypeError(f"Type is mismatched. {p.name} {x.dtype} {wanted}")
         if unknown := {p.type for p in self.params if isinstance(p.type, str)} - set(types):
@@ -167,7 +170,10 @@ class ElementwiseKernel(Kernel):
             raise ValueError("Specified 'size' can be used only if all of the ndarray are 'raw'.")
         if not plain and size == -1:
             raise ValueError("Loop size is undecided.")
-        shape = np.broadcast_shapes(*[x.shape for x in plain]) if plain else (size,)
+        if plain:
+            shape = np.broadcast_shapes(*[x.shape for x in plain])
+        else:
+            shape = (size,)
         types = self.resolve_types(values)
         if len(args) == self.nin and size == -1 and any(p.raw for p in self.out_params):
             raise ValueError("Output array size is Undecided")

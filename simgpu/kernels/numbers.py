@@ -116,5 +116,8 @@ def call(name: str, operands: list[Any]) -> Any:
     short = name.removeprefix("__").removesuffix("_rn")
     is_single = short not in _OF_FLOATS and short.endswith("f")
     compute = _OF_FLOATS[short.removesuffix("f") if is_single else short]
-    kind = np.dtype("f") if is_single else common(*[value.dtype for value in operands])
+    if is_single:
+        kind = np.dtype("f")
+    else:
+        kind = common(*[value.dtype for value in operands])
     return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in operands])

@@ -47,8 +47,17 @@ _WHITE = [  # what we skip, also across lines
 def _integer(found: re.Match) -> str:
     """NumPy's name for a type such as ``unsigned long long``."""
     words = found[0].split()
-    size = 8 if "char" in words else 16 if "short" in words else 64 if "long" in words else 32
-    return f"{'u' * ('unsigned' in words)}int{size} "
+    if "char" in words:
+        size = 8
+    elif "short" in words:
+        size = 16
+    elif "long" in words:
+        size = 64
+    else:
+        size = 32
+    if "unsigned" in words:
+        return f"uint{size} "
+    return f"int{size} "
 
 
 _SIMPLER: list[tuple[str, Any]] = [  # so that there are fewer ways to write the same

@@ -50,7 +50,10 @@ class Own(Variable):
 
     def __init__(self, values: np.ndarray, shape: Any, is_const: bool) -> None:
         self.dtype, self.nbytes, self.is_const = values.dtype, values.nbytes, is_const
-        self.value = np.broadcast_to(values, shape) if values.shape != shape else values.view()
+        if values.shape != shape:
+            self.value = np.broadcast_to(values, shape)
+        else:
+            self.value = values.view()
 
     def read(self, mask: Any) -> Any:
         self.read_bytes = self.nbytes
@@ -86,8 +89,8 @@ class Element:
 
     def write(self, mask: Any, value: Any, ufunc: Any = None) -> None:
         """If several threads write to one element, one of them wins. With a `ufunc` such as np.add, all count."""
-        *where, value = [np.broadcast_to(part, self.raw.threads)[... if mask is ALL else mask]
-                         for part in (*self._where(mask), value)]  # fmt: skip
+        here: Any = ... if mask is ALL else mask
+        *where, value = [np.broadcast_to(part, self.raw.threads)[here] for part in (*self._where(mask), value)]
         self.raw.written_bytes += self._bytes(mask)
         if ufunc is None:
             self.raw.values[tuple(where)] = value
@@ -253,7 +256,10 @@ class Threads:
         return self.compute(sign, self.value(left, mask), self.value(right, mask))
 
     def compute(self, sign: str, x: Any, y: Any) -> Any:
-        kind = common(x.dtype) if sign in ("<<", ">>") else common(x.dtype, y.dtype)
+        if sign in ("<<", ">>"):
+            kind = common(x.dtype)
+        else:
+            kind = common(x.dtype, y.dtype)
         if kind.kind in "fc" and sign in ("%", "&", "|", "^", "<<", ">>"):
             raise CompileException(f"{sign} takes whole numbers, got {x.dtype} and {y.dtype}: {self.line}")
         return self.count(kind, numbers.BINARY[sign](cast(x, kind), cast(y, kind)))
@@ -331,7 +337,10 @@ class Threads:
             scope[name] = found if is_own else Variable(self.cast(found, types.get(kind, kind)))
         inner = copy.copy(self)  # a function has its own names, types, loops and result
         inner.names, inner.types, inner.left = self.outer.new_child(scope), types, []
-        inner.result = None if function.returns is None else Variable(inner.dtype(function.returns).type(0))
+        if function.returns is None:
+            inner.result = None
+        else:
+            inner.result = Variable(inner.dtype(function.returns).type(0))
         inner.run(function.body, mask)
         if inner.result:
             return inner.result.value

@@ -87,8 +87,15 @@ _LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     hidden = f"not visible on {', '.join(map(repr, receipt._invisible))}"
     names = sorted(receipt.launched.items(), key=lambda item: (-item[1], item[0]))
-    what = ", ".join(f"{name} {count:,}" for name, count in names[:MOST_NAMES]) + ", …" * (len(names) > MOST_NAMES)
-    yield "launches", hidden if receipt.launches is None else f"{receipt.launches:,}{what and f': {what}'}"
+    shown = [f"{name} {count:,}" for name, count in names[:MOST_NAMES]]
+    if len(names) > MOST_NAMES:
+        shown.append("…")
+    if receipt.launches is None:
+        yield "launches", hidden
+    elif shown:
+        yield "launches", f"{receipt.launches:,}: {', '.join(shown)}"
+    else:
+        yield "launches", f"{receipt.launches:,}"
     if receipt.memsets:
         yield "memsets", f"{receipt.memsets:,}"
     by_hand = {figures.name: figures.summary for figures in receipt.kernels}  # the latest launch of each
@@ -100,7 +107,10 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     yield "synchronizations", f"{receipt.synchronizations:,}"
     if receipt.first_uses:
         yield "first uses", f"{receipt.first_uses:,}"
-    yield "peak memory", hidden if receipt.peak_memory is None else f"{receipt.peak_memory:,} bytes"
+    if receipt.peak_memory is None:
+        yield "peak memory", hidden
+    else:
+        yield "peak memory", f"{receipt.peak_memory:,} bytes"
     if receipt.events_left_out:
         yield "timeline", f"the first {len(receipt.timeline()):,} events; {receipt.events_left_out:,} more left out"
 
@@ -118,7 +128,8 @@ class Lines(list):
         rows = [("launches", "copies", "bytes", "waits", "device's time", "line")]
         for costs in self[:MOST_LINES]:
             counts = [f"{number:,}" for number in (costs.launches, costs.copies, costs.bytes, costs.waits)]
-            rows.append((*counts, "not visible" if costs.seconds is None else duration(costs.seconds), costs.line))
+            time = "not visible" if costs.seconds is None else duration(costs.seconds)
+            rows.append((*counts, time, costs.line))
         left = len(self) - MOST_LINES
         return "\n".join(as_table(rows) + [f"and {left:,} more lines"] * (left > 0))
 

@@ -94,7 +94,11 @@ def duration(seconds: float) -> str:
     size = abs(seconds)
     if size >= 100 or size == 0:
         return f"{float(seconds):,.0f} s"
+    if size >= 1:
+        return f"{float(seconds):.3g} s"
     if size >= 0.0995:
-        return f"{float(seconds):.{3 if size >= 1 else 2}g} s"
-    factor, unit = next((f, u) for f, u in ((1e3, "ms"), (1e6, "µs"), (1e9, "ns")) if size * f >= 0.9995 or u == "ns")
-    return f"{float(seconds) * factor:.3g} {unit}"
+        return f"{float(seconds):.2g} s"
+    for factor, unit in ((1e3, "ms"), (1e6, "µs")):
+        if size * factor >= 0.9995:
+            return f"{float(seconds) * factor:.3g} {unit}"
+    return f"{float(seconds) * 1e9:.3g} ns"
