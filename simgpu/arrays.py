@@ -63,6 +63,54 @@ def _never_equal(x: Any) -> bool:
     return x is None or type(x).__eq__ is object.__eq__  # type: ignore[comparison-overlap]
 
 
+# -- Methods that differ only by their names -------------------------------------------------------
+
+
+def _method(name: str, function: Callable) -> Any:
+    """`function` as the array's method of this name, which a wrong call's error shows."""
+    function.__name__, function.__qualname__ = name, f"SimulatedArray.{name}"
+    return function
+
+
+def _reduction(name: str) -> Any:
+    def method(self, axis=None, dtype=None, out=None, keepdims=False):
+        check_dtype(dtype)
+        return reduction(self, name, axis, dtype, out=out, keepdims=keepdims)
+
+    return _method(name, method)
+
+
+def _extreme(name: str) -> Any:
+    def method(self, axis=None, out=None, keepdims=False):
+        return reduction(self, name, axis, out=out, keepdims=keepdims)
+
+    return _method(name, method)
+
+
+def _place(name: str) -> Any:
+    def method(self, axis=None, out=None, dtype=None, keepdims=False):
+        if type(axis) is tuple:  # as if they were one axis, which takes longer to find out
+            places = call(getattr(np, name), (self, axis), {"keepdims": keepdims}, self.device)
+        else:
+            places = reduction(self, name, axis, keepdims=keepdims)
+        if dtype is not None:
+            places = self.device.new(places.host_values.astype(dtype))
+        if out is None:
+            return places
+        write(self.device, values_on(self.device, out), ..., places.host_values)
+        return out
+
+    return _method(name, method)
+
+
+def _scatter(name: str, ufunc: np.ufunc) -> Any:
+    def method(self, slices, value):
+        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
+        scatter(ufunc, self, slices, value)
+
+    return _method(name, method)
+
+
 # -- Reading values on the host, explicitly or as a side effect. The program waits for the device. --------
 
 
@@ -481,7 +529,7 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         commands = ONE if is_last else Commands(3)
         device.launch_function(name, [self.host_values], [], (), {}, commands)
 
-    # -- NumPy's functions as methods: `METHODS`, below, has the others ---------------------------
+    # -- NumPy's functions as methods, with CuPy's parameters ------------------------------------
 
     def argsort(self, axis: int | None = -1, kind: Any = None) -> Any:
         _check_kind(kind)
@@ -500,101 +548,73 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
 
     conjugate = conj
 
+    sum, prod, mean = map(_reduction, ("sum", "prod", "mean"))
+    max, min, all, any = map(_extreme, ("max", "min", "all", "any"))
+    argmax, argmin = map(_place, ("argmax", "argmin"))
+    scatter_add = _scatter("scatter_add", np.add)
+    scatter_max = _scatter("scatter_max", np.maximum)
+    scatter_min = _scatter("scatter_min", np.minimum)
 
-# -- Methods that differ only by their names -------------------------------------------------------
+    def var(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False) -> Any:
+        return np.var(self, axis, dtype, out, ddof, keepdims)
 
+    def std(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False) -> Any:
+        return np.std(self, axis, dtype, out, ddof, keepdims)
 
-def _reduction(name):
-    def method(self, axis=None, dtype=None, out=None, keepdims=False):
-        check_dtype(dtype)
-        return reduction(self, name, axis, dtype, out=out, keepdims=keepdims)
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return np.cumsum(self, axis, dtype, out)
 
-    return method
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return np.cumprod(self, axis, dtype, out)
 
+    def ptp(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        return np.ptp(self, axis, out, keepdims)
 
-def _extreme(name):
-    def method(self, axis=None, out=None, keepdims=False):
-        return reduction(self, name, axis, out=out, keepdims=keepdims)
+    def dot(self, b: Any, out: Any = None) -> Any:
+        return np.dot(self, b, out=out)
 
-    return method
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
+        return np.clip(self, min, max, out=out)
 
+    def round(self, decimals: Any = 0, out: Any = None) -> Any:
+        return np.round(self, decimals, out)
 
-def _place(name):
-    def method(self, axis=None, out=None, dtype=None, keepdims=False):
-        if type(axis) is tuple:  # as if they were one axis, which takes longer to find out
-            places = call(getattr(np, name), (self, axis), {"keepdims": keepdims}, self.device)
-        else:
-            places = reduction(self, name, axis, keepdims=keepdims)
-        if dtype is not None:
-            places = self.device.new(places.host_values.astype(dtype))
-        if out is None:
-            return places
-        write(self.device, values_on(self.device, out), ..., places.host_values)
-        return out
+    def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+        return np.choose(self, choices, out, mode)
 
-    return method
+    def repeat(self, repeats: Any, axis: Any = None) -> Any:
+        return np.repeat(self, repeats, axis)
 
+    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+        if sorter is None:
+            return np.searchsorted(self, v, side)
+        if sorter.dtype.kind not in "iu":
+            raise TypeError(f"sorter must only contain integers, got {sorter.dtype}")
+        if sorter.size < self.size:
+            raise ValueError(f"sorter says where each of the {self.size} elements is, got {sorter.size} places")
+        return np.searchsorted(self.take(sorter), v, side)
 
-def _scatter(name):
-    ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_min": np.minimum}[name]
+    def trace(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:
+        return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
-    def method(self, slices, value):
-        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
-        scatter(ufunc, self, slices, value)
+    def argpartition(self, kth: Any, axis: Any = -1) -> Any:
+        return np.argpartition(self, kth, axis)
 
-    return method
+    def nonzero(self) -> Any:
+        return np.nonzero(self)
 
+    def transpose(self, *axes: Any) -> Any:
+        axes = tuple([parameters.plain("transpose", "axes", x) for x in axes])
+        return self.in_same_memory(self.host_values.transpose(*axes))
 
-def _searchsorted(self: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-    if sorter is None:
-        return np.searchsorted(self, v, side)
-    if sorter.dtype.kind not in "iu":
-        raise TypeError(f"sorter must only contain integers, got {sorter.dtype}")
-    if sorter.size < self.size:
-        raise ValueError(f"sorter says where each of the {self.size} elements is, got {sorter.size} places")
-    return np.searchsorted(self.take(sorter), v, side)
+    def swapaxes(self, axis1: Any, axis2: Any) -> Any:
+        return self.in_same_memory(self.host_values.swapaxes(axis1, axis2))
 
+    def squeeze(self, axis: Any = None) -> Any:
+        return self.in_same_memory(self.host_values.squeeze(parameters.plain("squeeze", "axis", axis)))
 
-# With CuPy's parameters, and what NumPy does with them.
-METHODS: dict[str, Callable] = {
-    "var": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.var(
-        self, axis, dtype, out, ddof, keepdims
-    ),
-    "std": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.std(
-        self, axis, dtype, out, ddof, keepdims
-    ),
-    "cumsum": lambda self, axis=None, dtype=None, out=None: np.cumsum(self, axis, dtype, out),
-    "cumprod": lambda self, axis=None, dtype=None, out=None: np.cumprod(self, axis, dtype, out),
-    "ptp": lambda self, axis=None, out=None, keepdims=False: np.ptp(self, axis, out, keepdims),
-    "dot": lambda self, b, out=None: np.dot(self, b, out=out),
-    "clip": lambda self, min=None, max=None, out=None: np.clip(self, min, max, out=out),
-    "round": lambda self, decimals=0, out=None: np.round(self, decimals, out),
-    "choose": lambda self, choices, out=None, mode="raise": np.choose(self, choices, out, mode),
-    "repeat": lambda self, repeats, axis=None: np.repeat(self, repeats, axis),
-    "searchsorted": _searchsorted,
-    "trace": lambda self, offset=0, axis1=0, axis2=1, dtype=None, out=None: self.diagonal(offset, axis1, axis2).sum(
-        -1, dtype, out
-    ),
-    "argpartition": lambda self, kth, axis=-1: np.argpartition(self, kth, axis),
-    "nonzero": lambda self: np.nonzero(self),
-    "transpose": lambda self, *axes: self.in_same_memory(
-        self.host_values.transpose(*(parameters.plain("transpose", "axes", x) for x in axes))
-    ),
-    "swapaxes": lambda self, axis1, axis2: self.in_same_memory(self.host_values.swapaxes(axis1, axis2)),
-    "squeeze": lambda self, axis=None: self.in_same_memory(
-        self.host_values.squeeze(parameters.plain("squeeze", "axis", axis))
-    ),
-    "diagonal": lambda self, offset=0, axis1=0, axis2=1: self.in_same_memory(
-        self.host_values.diagonal(offset, axis1, axis2)
-    ),
-    **{name: _reduction(name) for name in ("sum", "prod", "mean")},
-    **{name: _extreme(name) for name in ("max", "min", "all", "any")},
-    **{name: _place(name) for name in ("argmax", "argmin")},
-    **{name: _scatter(name) for name in ("scatter_add", "scatter_max", "scatter_min")},
-}
-for _name, _method in METHODS.items():
-    _method.__name__, _method.__qualname__ = _name, f"SimulatedArray.{_name}"  # a wrong call's error shows the second
-    setattr(SimulatedArray, _name, _method)
+    def diagonal(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+        return self.in_same_memory(self.host_values.diagonal(offset, axis1, axis2))
 
 
 def array_in(values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> SimulatedArray:
