@@ -38,10 +38,9 @@ def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
             if getattr(y, "__array_priority__", 0) > x.__array_priority__:
                 return NotImplemented
             return ufunc(x, y)
-        # NumPy asks both operands
         if y.__array_ufunc__ is None:
             return NotImplemented
-        return ufunc(x, y)
+        return ufunc(x, y)  # NumPy asks both operands
 
     def on_the_right(x, y):
         if isinstance(y, SCALARS):

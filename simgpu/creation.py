@@ -91,9 +91,8 @@ def _like(name: str) -> Callable:
     def function(a, *given, **keywords):
         if "subok" in keywords:
             raise keyword_refusal(name, {"subok"})
-        if (
-            isinstance(keywords.get("shape"), (tuple, list)) and not keywords["shape"]
-        ):  # to CuPy, that's no shape at all
+        # To CuPy, an empty shape is no shape at all.
+        if isinstance(keywords.get("shape"), (tuple, list)) and not keywords["shape"]:
             del keywords["shape"]
         if has_value and given:
             given = (plain(name, "fill_value", given[0]), *given[1:])
@@ -137,7 +136,7 @@ def creator(name: str, numpys: Callable) -> Callable:
                 args = (*args[:2], order_of(args[2]), *args[3:])
         check_dtype(dtype)
         if name == "ones":
-            records.check_filling(dtype, 1)
+            records.check_fill(dtype, 1)
         if name in ("tril_indices", "triu_indices") and args and isinstance(args[0], Stored):
             raise TypeError(f"{name} takes a number of rows, got an array: {name}_from takes that")
         result = call(numpys, args, keywords, device)
@@ -154,10 +153,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Si
     check_dtype(dtype)
     order = order_of(order or "C")
     fill_value = plain("full", "fill_value", fill_value)
-    records.check_filling(dtype, fill_value)
+    records.check_fill(dtype, fill_value)
     if not isinstance(fill_value, Stored):
         return call(np.full, (shape, fill_value, dtype, order), {}, current())
-    made = call(np.empty, (shape, fill_value.host_values.dtype if dtype is None else dtype, order), {}, current())
+    if dtype is None:
+        dtype = fill_value.host_values.dtype
+    made = call(np.empty, (shape, dtype, order), {}, current())
     made[...] = fill_value
     return made
 
@@ -208,10 +209,14 @@ class _Joined:
             raise NotImplementedError("r_ and c_ take neither slices nor words on a GPU (nor do CuPy's)")
         values: list[Any] = [part if np.isscalar(part) else asarray(part).host_values for part in key]
         kind = np.result_type(*values)
-        parts = [asarray(part, kind if np.isscalar(part) else None) for part in key]
-        parts = [x.reshape(1) if x.ndim == 0 else x for x in parts]
-        if self._axis < 0:
-            parts = [x.reshape(-1, 1) if x.ndim < 2 else x for x in parts]
+        parts = []
+        for part in key:
+            x = asarray(part, kind) if np.isscalar(part) else asarray(part)
+            if self._axis < 0 and x.ndim < 2:
+                x = x.reshape(-1, 1)
+            elif x.ndim == 0:
+                x = x.reshape(1)
+            parts.append(x)
         return call(np.concatenate, (parts, self._axis), {}, parts[0].device)
 
     def __len__(self) -> int:

@@ -952,8 +952,8 @@ def median(function: Callable, a: Any, axis: Any = None, **kwargs: Any) -> Any:
 def nan_statistics(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
     """`nanmean`, `nanvar` and `nanstd`."""
     made = call_silently(sum_halves, function, x, axis, *rest, **kwargs)
-    is_typed = bool(rest) or kwargs.get("dtype") is not None
-    if function is np.nanvar and is_typed and kwargs.get("out") is None and x.dtype.kind in "fc":
+    has_dtype = bool(rest) or kwargs.get("dtype") is not None
+    if function is np.nanvar and has_dtype and kwargs.get("out") is None and x.dtype.kind in "fc":
         made = made.astype(x.real.dtype)  # whatever type it's computed in
     if function is np.nanmean or x.dtype.kind not in "fc" or kwargs.get("out") is not None:
         return made

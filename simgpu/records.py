@@ -62,7 +62,7 @@ def check_call(name: str, arrays: Any) -> None:
         check_kernel(values.dtype)
 
 
-def check_filling(dtype: Any, value: Any) -> None:
+def check_fill(dtype: Any, value: Any) -> None:
     """Raises `TypeError` if records would be filled with a number or one of the host's records."""
     if getattr(dtype, "names", None) and not isinstance(value, Stored):
         raise TypeError(f"a GPU's array of {dtype} can't be filled with {value!r}: fill its fields one by one")

@@ -27,7 +27,7 @@ TESTS = ("tests", "test")  # folders whose lines are a project's tests
 # -- A run's figures ---------------------------------------------------------------------------------------------------
 
 
-def figures_of(what: str, card: str, receipt: Receipt, asked: dict[str, dict[Line, int]], root: Path) -> dict:
+def figures_of(what: str, card: str, receipt: Receipt, requests: dict[str, dict[Line, int]], root: Path) -> dict:
     """A run's figures as plain data. Paths are from the project's `root`."""
     copies = {way: vars(getattr(receipt, way.replace(" ", "_"))) for way in WAYS}
     return {
@@ -44,7 +44,7 @@ def figures_of(what: str, card: str, receipt: Receipt, asked: dict[str, dict[Lin
         "simulated seconds": float(receipt.simulated_seconds or 0),
         MACHINE: receipt.wall_seconds_in_use,
         "lines": [_line_figures(costs, root) for costs in receipt.by_line()],
-        "missing": [_missing_figures(name, lines, root) for name, lines in asked.items()],
+        "missing": [_missing_figures(name, lines, root) for name, lines in requests.items()],
         "unused": [],
     }
 

@@ -173,7 +173,7 @@ def _comes_later(kind: np.dtype, other: np.dtype) -> bool:
     return ORDER.index(kind.char) <= ORDER.index(other.char)
 
 
-def signature_giving(name: str, out: np.dtype) -> tuple[list[np.dtype], np.dtype] | None:
+def signature_with_result(name: str, out: np.dtype) -> tuple[list[np.dtype], np.dtype] | None:
     """The first signature of this function whose result has this type: ``np.add(x, y, dtype=…)``."""
     for letters, result in SIGNATURES[name]:
         if np.dtype(result) == out:

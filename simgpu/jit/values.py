@@ -14,7 +14,7 @@ from ..words import word_set
 from .advice import UNSIGNED, hint, one_element
 from .errors import Problem
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
-from .types import BOOL, ArrayType, Tuple, held_as, is_number, number_as, signature, signature_giving, type_of
+from .types import BOOL, ArrayType, Tuple, held_as, is_number, number_as, signature, signature_with_result, type_of
 
 Run = Callable[[Lanes, Mask], Any]
 
@@ -165,7 +165,7 @@ def apply(name: str, operands: Sequence[Expression], rule: str = "", gives: np.d
     if gives is None:
         found = signature(rule or name, types)
     else:
-        found = signature_giving(name, gives)
+        found = signature_with_result(name, gives)
     if found is None:
         raise Problem(f"{name} doesn't take {' and '.join(map(str, types))}")
     wanted, out = found

@@ -46,7 +46,7 @@ def polycompanion(c: Any) -> Any:
 
 def polyval(x: Any, c: Any, tensor: bool = True) -> Any:
     """The value at `x` of the polynomials with the coefficients `c`: with `tensor`, of each at all points."""
-    c = _floating(array(c, ndmin=1, copy=None))
+    c = _as_floats(array(c, ndmin=1, copy=None))
     if isinstance(x, (tuple, list)):
         x = asarray(x)
     if isinstance(x, Stored) and tensor:
@@ -59,7 +59,7 @@ def polyval(x: Any, c: Any, tensor: bool = True) -> Any:
 
 def polyvalfromroots(x: Any, r: Any, tensor: bool = True) -> Any:
     """The value at `x` of the polynomials with the roots `r`: with `tensor`, of each at all points."""
-    r = _floating(array(r, ndmin=1, copy=None))
+    r = _as_floats(array(r, ndmin=1, copy=None))
     if isinstance(x, (tuple, list)):
         x = asarray(x)
     if isinstance(x, Stored):
@@ -70,7 +70,7 @@ def polyvalfromroots(x: Any, r: Any, tensor: bool = True) -> Any:
     return np.prod(x - r, axis=0)
 
 
-def _floating(x: Any) -> Any:
+def _as_floats(x: Any) -> Any:
     if x.dtype.kind in "biu":
         return x.astype(float)
     return x
