@@ -158,7 +158,7 @@ class Device(metaclass=Readable):
     def __exit__(self, *exc_info: Any) -> None:
         SETTINGS.entered(self.backend).pop()
 
-    def _mover(self, exact: bool = False) -> str:
+    def move_code(self, exact: bool = False) -> str:
         return f"get_device({self.backend!r}, {self.index})" if exact else mover(self)
 
     def __eq__(self, other: Any) -> bool:

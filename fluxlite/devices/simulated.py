@@ -19,10 +19,11 @@ from simgpu.launches import TEN_EACH
 from simgpu.lines import users_line
 from simgpu.memory import OutOfMemoryError, Stored
 from simgpu.outside import Compiled
+from simgpu.places import one_device
 from simgpu.presets import preset
-from simgpu.profile.estimates import Estimated, estimated
-from simgpu.rules import COMPARISONS, SCALARS, one_device, one_number, refusal
-from simgpu.shapes import untouched
+from simgpu.profile.estimates import Estimated, estimate_on
+from simgpu.refusals import COMPARISONS, SCALARS, one_number, refusal
+from simgpu.shapes import reserve_zeros
 from simgpu.words import WRITE
 
 from .. import arrays
@@ -35,12 +36,12 @@ from .fused import Trace
 
 __all__ = [  # with what the other devices take from simgpu
     "COMPARISONS", "SCALARS", "Compiled", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray",
-    "estimated", "one_number", "preset", "refusal", "untouched", "users_line",
+    "estimate_on", "one_number", "preset", "refusal", "reserve_zeros", "users_line",
 ]  # fmt: skip
 
 # It learns fluxlite's names, and which device is in use.
 WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.simulate_gpu()"})
-places.in_use.append(lambda: SETTINGS.require_gpu())
+places.IN_USE.append(lambda: SETTINGS.require_gpu())
 simulated.simulating.append(lambda: current(SETTINGS.simulation() or []))
 lines.leave_out(sys.modules["fluxlite"])
 gpu_generators.append(CountedGenerator)
@@ -60,7 +61,7 @@ class SimulatedDevice(simulated.Card, GPU):
     def current_card(self) -> Any:
         return current(self.cards)  # type: ignore[arg-type]
 
-    def _reads(self, name: str) -> None:
+    def check_read(self, name: str) -> None:
         """Called before `name` reads an array's values on the host: it raises if `allowscalar` forbids that."""
         allowed = SETTINGS.scalar_reads
         if name not in _READS or allowed or allowed is None and not in_notebook():
@@ -78,7 +79,7 @@ class SimulatedDevice(simulated.Card, GPU):
             "allowscalar(True) ends this.",
         )
 
-    def _habit(self) -> str:
+    def switch_code(self) -> str:
         return (
             f"`with device_of(x):`, or `with cuda.using({self.index}):`. Layers, losses, gradient and update do so by "
             "themselves"
@@ -172,7 +173,7 @@ def _visible(count: int) -> int:
 arrays.read_only_types.add(SimulatedArray)
 arrays.add_at_positions.register(SimulatedArray)(scatter_add)
 device_of.register(SimulatedArray, operator.attrgetter("device"))
-address.register(SimulatedArray, lambda x: x._values.__array_interface__["data"][0])
+address.register(SimulatedArray, lambda x: x.host_values.__array_interface__["data"][0])
 
 
 def _recorded(result: Any) -> None:
@@ -198,13 +199,13 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     known = memo.get((len(shape), kinds)) or Compiled(function, f"fuse, {function.__name__}", function.__name__)
     trace: Any = Trace(known.current(), shape)
     trace.compute = device.instead or quiet.run
-    given = {id(x): trace.argument(getattr(x, "_values", x), getattr(x, "shape", ()) == trace.shape) for x in args}
+    given = {id(x): trace.argument(getattr(x, "host_values", x), getattr(x, "shape", ()) == trace.shape) for x in args}
     device = device.begin()
     result, found = trace.outputs(*[given[id(x)] for x in args])
     memo[len(shape), kinds] = known
     written = [x for key, x in operands.items() if given[key].is_written]
     for x in written:
-        if any(x is not y and np.may_share_memory(x._values, y._values) for y in operands.values()):
+        if any(x is not y and np.may_share_memory(x.host_values, y.host_values) for y in operands.values()):
             name = function.__name__
             raise ValueError(f"fuse, {name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
     made = {}
@@ -212,8 +213,8 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
         is_own = x.values.base is None and x.values.flags.c_contiguous
         made[id(x)] = device.new(x.values if is_own else trace.compute(np.ndarray.copy, x.values))
     for x in written if device.instead is None else ():
-        x._values[...] = given[id(x)].values
-    nbytes = sum(x._values.nbytes for x in (*operands.values(), *made.values(), *written))
+        x.host_values[...] = given[id(x)].values
+    nbytes = sum(x.host_values.nbytes for x in (*operands.values(), *made.values(), *written))
     # As many as the calls would have one by one.
     operations = math.prod(trace.shape) * sum(10 if name in TEN_EACH else 1 for name in trace.calls)
     device.launch(function.__name__, nbytes, operations, next(iter([*made.values(), *operands.values()])).dtype.char)

@@ -43,7 +43,7 @@ class MetalDevice(GPU):
         host[...] = np.asarray(x.values)
         return host
 
-    _reads = SimulatedDevice._reads  # whether a single number may be read
+    check_read = SimulatedDevice.check_read  # whether a single number may be read
 
     def new(self, values: Any, layout: Any = None) -> MetalArray:
         result = MetalArray(values, self, layout)
