@@ -8,7 +8,7 @@ import importlib
 from typing import Any
 
 NAMES = {
-    "array_kinds": "ARRAY_KINDS ArrayKind array_kind several_cards",
+    "array_kinds": "array_kind several_cards",
     "layers.activations": "identity",
     "arrays": "add_at by_element device_of library_of refuse_tensor tensor_in_words",
     "autodiff.derivatives.elementwise": "fit",
