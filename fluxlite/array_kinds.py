@@ -44,7 +44,10 @@ def register(array_type: type | str, kind: ArrayKind) -> None:
 
 def array_kind(x: Any) -> ArrayKind | None:
     """The record of the library whose array `x` is; None if it's no array, but a list or a number of NumPy's."""
-    return array_kind_of(type(x))
+    try:
+        return _found[type(x)]
+    except KeyError:
+        return array_kind_of(type(x))
 
 
 def array_kind_of(cls: type) -> ArrayKind | None:
@@ -77,7 +80,7 @@ def generator_types() -> tuple[type, ...]:
 
 def launcher_of(x: Any) -> Callable[[Callable, tuple], Any] | None:
     """How the device of `x` makes one launch of a function, given it and its arguments. None: it doesn't."""
-    kind = array_kind(x)
+    kind = ARRAY_KINDS.get(type(x))  # quicker than `array_kind`: each layer and each step of a rule asks
     if kind is None:
         return None
     return kind.launch

@@ -216,7 +216,12 @@ def _address_of_host_array(x: np.ndarray) -> int:
 
 register(
     np.ndarray,
-    ArrayKind(_device_of_host_array, _address_of_host_array, add_at_on_the_host, can_freeze=True),
+    ArrayKind(
+        device_of=_device_of_host_array,
+        address=_address_of_host_array,
+        add_at=add_at_on_the_host,
+        can_freeze=True,
+    ),
 )
 
 
