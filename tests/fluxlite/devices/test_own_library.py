@@ -5,6 +5,7 @@ All that it takes of fluxlite's inside is in `fluxlite.devices.plugin`, and so i
 
 import ast
 import operator
+import re
 from pathlib import Path
 
 import numpy as np
@@ -113,17 +114,15 @@ def launch(function, args):
     return function(*args)
 
 
-register(
-    OwnArray,
-    ArrayKind(
-        device_of=operator.attrgetter("device"),
-        address=lambda x: x.values.__array_interface__["data"][0],
-        add_at=lambda total, index, values: np.add.at(total.values, unwrapped(index), values.values),
-        can_freeze=True,
-        generator=OwnGenerator,
-        launch=launch,
-    ),
+RECORD = ArrayKind(
+    device_of=operator.attrgetter("device"),
+    address=lambda x: x.values.__array_interface__["data"][0],
+    add_at=lambda total, index, values: np.add.at(total.values, unwrapped(index), values.values),
+    can_freeze=True,
+    generator=OwnGenerator,
+    launch=launch,
 )
+register(OwnArray, RECORD)
 
 
 @pytest.fixture(autouse=True)
@@ -217,6 +216,19 @@ def test_receipts_hear_of_its_copies():
         x = OWN(np.ones(4, np.float32))
         fl.cpu(x)
     assert "host to device    1 copy, 16 bytes: 1 explicit" in str(r)
+
+
+def test_the_example_of_the_page_is_enough():
+    page = (Path(__file__).parents[3] / "docs" / "adding.md").read_text(encoding="utf-8")
+    code = re.search(r"^## An array library\n.*?^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
+    names = {"np": np, "OwnArray": OwnArray, "OwnGenerator": OwnGenerator}
+    try:
+        exec(code, names)
+        there, x = names["own"]([model(), batch()[0]])
+        (grads,) = fl.gradient(lambda m: np.sum(m(x)[np.array([0, 0])]), there)
+        assert type(grads[0].weight) is OwnArray and launched == []
+    finally:
+        register(OwnArray, RECORD)
 
 
 def test_mlx_takes_only_what_a_program_could_import_too():
