@@ -26,12 +26,10 @@ from simgpu.refusals import COMPARISONS, SCALARS, one_number, refusal
 from simgpu.shapes import reserve_zeros
 from simgpu.words import WRITE
 
-from .. import arrays
-from ..arrays import device_of
+from ..array_kinds import ArrayKind, register, several_cards
 from ..messages import in_notebook, notice
-from ..tree.ties import address
 from ..words import check_bool, check_whole, explained, in_words
-from .base import GPU, SETTINGS, Change, Device, Memory, current, gpu_generators
+from .base import GPU, SETTINGS, Change, Device, Memory, current
 from .fused import Trace
 
 __all__ = [  # with what the other devices take from simgpu
@@ -44,22 +42,13 @@ WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.sim
 places.IN_USE.append(lambda: SETTINGS.require_gpu())
 simulated.simulating.append(lambda: current(SETTINGS.simulation() or []))
 lines.leave_out(sys.modules["fluxlite"])
-gpu_generators.append(CountedGenerator)
 
 _CONDITION = "a condition, such as if x:,"
 _READS = {"float": "float(x)", "int": "int(x)", "complex": "complex(x)", "bool": _CONDITION, "item": "x.item()"}
 
 
-class SimulatedDevice(simulated.Card, GPU):
-    """A GPU that isn't there. Its arrays hold real values, computed on the CPU under a GPU's rules."""
-
-    in_use = property(lambda self: SETTINGS.require_gpu)  # what says where unpickled arrays go
-
-    def memory(self) -> Memory:
-        return Memory(*super().memory())
-
-    def current_card(self) -> Any:
-        return current(self.cards)  # type: ignore[arg-type]
+class ScalarReads:
+    """A device that asks, before a single number is read from it: does `allowscalar` forbid that?"""
 
     def check_read(self, name: str) -> None:
         """Called before `name` reads an array's values on the host: it raises if `allowscalar` forbids that."""
@@ -79,6 +68,18 @@ class SimulatedDevice(simulated.Card, GPU):
             "allowscalar(True) ends this.",
         )
 
+
+class SimulatedDevice(ScalarReads, simulated.Card, GPU):
+    """A GPU that isn't there. Its arrays hold real values, computed on the CPU under a GPU's rules."""
+
+    in_use = property(lambda self: SETTINGS.require_gpu)  # what says where unpickled arrays go
+
+    def memory(self) -> Memory:
+        return Memory(*super().memory())
+
+    def current_card(self) -> Any:
+        return current(self.cards)  # type: ignore[arg-type]
+
     def switch_code(self) -> str:
         return (
             f"`with device_of(x):`, or `with cuda.using({self.index}):`. Layers, losses, gradient and update do so by "
@@ -93,7 +94,7 @@ class EstimatedDevice(Estimated, SimulatedDevice):
 def together(cards: list[Any]) -> list[Any]:
     """Put these cards into one computer. With several, those of operands must be entered."""
     if len(cards) > 1:
-        arrays.card_getters[SimulatedArray] = operator.attrgetter("device")
+        several_cards.add(SimulatedArray)
     return simulated.together(cards)
 
 
@@ -170,19 +171,13 @@ def _visible(count: int) -> int:
     return count if wanted is None else min(len(seen), count)
 
 
-arrays.read_only_types.add(SimulatedArray)
-arrays.add_at_positions.register(SimulatedArray)(scatter_add)
-device_of.register(SimulatedArray, operator.attrgetter("device"))
-address.register(SimulatedArray, lambda x: x.host_values.__array_interface__["data"][0])
+def _address(x: SimulatedArray) -> int:
+    return x.host_values.__array_interface__["data"][0]
 
 
-def _recorded(result: Any) -> None:
+def _take_time_to_record(result: SimulatedArray) -> None:
     """The host takes time to note a call for the gradient."""
-    if type(result) is SimulatedArray:
-        result.device.lanes.record()
-
-
-arrays.on_record.append(_recorded)
+    result.device.lanes.record()
 
 
 def _in_one_launch(function: Any, args: tuple) -> Any:
@@ -222,4 +217,17 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     return results if isinstance(result, tuple) else results[0] if results else None
 
 
-arrays.launchers[SimulatedArray] = _in_one_launch
+_device = operator.attrgetter("device")
+register(
+    SimulatedArray,
+    ArrayKind(
+        device_of=_device,
+        address=_address,
+        add_at=scatter_add,
+        can_freeze=True,
+        generator=CountedGenerator,  # and of all GPUs
+        launch=_in_one_launch,
+        card=_device,  # a device's ``with`` makes it the current one
+        on_record=_take_time_to_record,
+    ),
+)

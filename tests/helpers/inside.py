@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 NAMES = {
+    "array_kinds": "array_kind several_cards",
     "layers.activations": "identity",
     "arrays": "add_at by_element device_of library_of refuse_tensor tensor_in_words",
     "autodiff.derivatives.elementwise": "fit",
@@ -55,7 +56,7 @@ NAMES = {
     "training": "History",
     "training.loop": "Bar Interrupts",
     "tree.flat": "Attribute",
-    "tree.ties": "address is_array is_trainable_array lies_alike overlaps parameter_key same_view",
+    "tree.ties": "is_array is_trainable_array lies_alike overlaps parameter_key same_view",
     "tree.walks": "nodes",
     "optim.update": "Leaf",
     "writing": "whole_file write_whole",
