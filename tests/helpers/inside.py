@@ -43,12 +43,13 @@ NAMES = {
     "simgpu.clocks": "HostClock Lanes",
     "simgpu.device": "CountedGenerator SimulatedGenerator",
     "simgpu.events": "Event HOST_TO_DEVICE LAUNCH listeners",
+    "simgpu.jit.figures": "card_of",
     "simgpu.jit.memory": "Part Ref reach",
     "simgpu.jit.races": "ATOMIC Log READ WRITE",
     "simgpu.launches": "tiles",
     "simgpu.lines": "text_of",
     "simgpu.memory": "OutOfMemoryError Stored",
-    "simgpu.presets": "CAPABILITIES PRESETS Preset preset",
+    "simgpu.presets": "ARCHITECTURES PRESETS Preset preset",
     "simgpu.rules": "DIFFERENT PerformanceWarning names",
     "training": "History",
     "training.loop": "Bar Interrupts",
@@ -61,7 +62,6 @@ NAMES = {
 # Modules, and names that two modules have.
 OTHERS = {
     "activations": "layers.activations",
-    "architectures": "simgpu.jit.figures:_ARCHITECTURES",
     "arrays": "arrays",
     "bar": "training.loop",
     "coming_from": "coming_from",

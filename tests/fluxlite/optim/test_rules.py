@@ -37,8 +37,8 @@ def test_every_optimizer_is_compared():
     compared = names_of(rule for rule, *_ in [*BESIDE_TORCH.values(), *BY_FORMULA])
     missing = sorted(names_of(OPTIMIZERS) - compared)
     assert not missing, (
-        f"{missing}: say in tests/helpers/optimizer_table.py which steps are right, by a row in BESIDE_TORCH if PyTorch "
-        "has it, else in BY_FORMULA, with the formula of its paper for one number"
+        f"{missing}: say in tests/helpers/optimizer_table.py which steps are right, by a row in BESIDE_TORCH if "
+        "PyTorch has it, else in BY_FORMULA, with the formula of its paper for one number"
     )
 
 
