@@ -95,6 +95,8 @@ def _from_row(name: str, row: dict[str, Any]) -> Preset:
     missing = [figure for figure in _OF_A_ROW if figure not in row]
     if missing:
         raise ValueError(f"simgpu/cards.toml: {name} has no {', '.join(missing)}")
+    if row["link"] not in _TABLES["links"]:
+        raise ValueError(f"simgpu/cards.toml: {name} has the link {row['link']!r}, which [links] hasn't got")
     rates = {rate: row[rate]["peak"] * row[rate]["share"] for rate in ("bandwidth", "float16", "float32", "float64")}
     rates |= _TABLES["links"][row["link"]]
     peers = row.get("peers", _NO_PEERS)["value"]

@@ -33,12 +33,12 @@ def test_all_and_the_imports_have_the_same_names():
     unlisted = sorted({*module_of} - {*listed})
     assert not unlisted, (
         f"{unlisted}: fluxlite/__init__.py imports them, and __all__ there hasn't got them. Add a line for each to "
-        f"__all__, under the comment that says its kind, such as `    {unlisted[0]!r},`"
+        f'__all__, under the comment that says its kind, such as `"{unlisted[0]}",`'
     )
     unknown = sorted({*listed} - {*module_of, *declared})
     assert not unknown, (
         f"{unknown}: __all__ of fluxlite/__init__.py has them, and nothing there imports them. Add a line for each "
-        f"below `if TYPE_CHECKING:`, such as `    from .layers.NAME import {unknown[0]}`"
+        f"below `if TYPE_CHECKING:`, such as `from .layers.NAME import {unknown[0]}`"
     )
 
 
