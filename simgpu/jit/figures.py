@@ -4,6 +4,7 @@ Each latency has three values: the least that's plausible, the likely one, and t
 rest are guesses, and we say so. A simulated time comes with the range that the guesses leave open.
 """
 
+import functools
 import math
 from collections import Counter, defaultdict
 from typing import Any, NamedTuple
@@ -57,6 +58,7 @@ COMPILED: Range = (0.5, 1, 2)
 LEVEL_2_BYTES = 20
 
 
+@functools.cache
 def card_of(preset: Any) -> Card:
     """What a preset's card has for threads, from `cards.toml`. If it isn't listed, we guess that it's like a T4."""
     clock, architecture = multiprocessor(preset.name)
