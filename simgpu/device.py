@@ -13,7 +13,7 @@ from .events import emit, listeners
 from .launches import ONE, Commands
 from .memory import LACKING_DTYPES, Buffer, Memory, Pool, Stored, check_dtype, records_seen, root_of
 from .places import IN_USE, Place, computing_card, current_card, estimating
-from .presets import CAPABILITIES, CLOCKS, MOST_THREADS, SAME_FOR_ALL, preset
+from .presets import SAME_FOR_ALL, multiprocessor, preset
 from .refusals import refusal
 from .shapes import reserve_zeros
 
@@ -135,16 +135,17 @@ class Card:
     @property
     def attributes(self) -> dict[str, int]:
         """Figures of the card under CUDA's names, such as ``MaxThreadsPerBlock``: those that are known."""
-        clock = CLOCKS.get(self.card, CLOCKS["NVIDIA T4"])[0]
+        clock, architecture = multiprocessor(self.card)
         return {
             **SAME_FOR_ALL, "ClockRate": round(clock / 1e3), "MultiProcessorCount": self.multiprocessors,
-            "MaxThreadsPerMultiProcessor": MOST_THREADS[self.compute_capability],
+            "MaxThreadsPerMultiProcessor": architecture["threads"],
         }  # fmt: skip
 
     @property
     def compute_capability(self) -> str:
         """``"75"`` for 7.5. For a card that isn't listed, we guess a T4's."""
-        return CAPABILITIES[CLOCKS.get(self.card, CLOCKS["NVIDIA T4"])[1]]
+        _, architecture = multiprocessor(self.card)
+        return architecture["capability"]
 
     def upload(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array here, `explicit` if the program asked for it. The host doesn't wait for it."""

@@ -44,13 +44,14 @@ NAMES = {
     "simgpu.clocks": "HostClock Lanes",
     "simgpu.device": "CountedGenerator SimulatedGenerator",
     "simgpu.events": "Event HOST_TO_DEVICE LAUNCH listeners",
+    "simgpu.jit.figures": "card_of",
     "simgpu.jit.memory": "Part Ref reach",
     "simgpu.jit.races": "ATOMIC Log READ WRITE",
     "simgpu.launches": "tiles",
     "simgpu.lines": "text_of",
     "simgpu.memory": "OutOfMemoryError Stored",
     "simgpu.places": "PerformanceWarning",
-    "simgpu.presets": "CAPABILITIES PRESETS Preset preset",
+    "simgpu.presets": "ARCHITECTURES PRESETS Preset preset",
     "simgpu.values": "DIFFERENT",
     "simgpu.words": "word_set",
     "training": "History",
@@ -64,7 +65,6 @@ NAMES = {
 # Modules, and names that two modules have.
 OTHERS = {
     "activations": "layers.activations",
-    "architectures": "simgpu.jit.figures:_ARCHITECTURES",
     "arrays": "arrays",
     "bar": "training.loop",
     "coming_from": "coming_from",
