@@ -289,8 +289,8 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
 
     `grads` is what ``gradient(f, model)[0]`` gives; None means no step there; if all are None, that's said once.
     A tied parameter takes one step, by the sum of the gradients at its places. Nothing changes before all has been
-    checked: `TypeError` for arguments in the wrong order and a gradient that isn't an array here, `ValueError` for one
-    of another shape, and where `state` isn't that of `model`.
+    checked: `TypeError` for arguments in the wrong order, a gradient that isn't an array here, and one of what doesn't
+    train, `ValueError` for one of another shape, and where `state` isn't that of `model`.
 
     >>> model = {"w": np.ones(2)}
     >>> state = fl.setup(fl.Descent(0.5), model)
@@ -355,7 +355,7 @@ def steps_to_take(state: Any, model: Any, grads: Any) -> list[Step]:
     _check_order(state, model, grads)
     found: list[Step] = []
     if grads is not None:
-        _collect(state, model, grads, (), found)
+        _add_steps(state, model, grads, (), found)
     if _may_be_tied(found):
         found = _add_up_ties(model, found)
     return [step for step in found if not step[0].frozen]
@@ -385,13 +385,16 @@ def _check_is_none_of(x: Any, place: str, *others: type) -> None:
         raise TypeError(f"got {in_words(x)} in place of the {place}. {_USAGE}")
 
 
-def _collect(state: Any, x: Any, g: Any, path: tuple, found: list[Step]) -> None:
-    """Adds the steps at `x` and below: where a gradient is, which may be given for a part of the model only."""
+def _add_steps(state: Any, x: Any, g: Any, path: tuple, found: list[Step]) -> None:
+    """Adds the steps at `x` and below: where a gradient is, which may be given for a part of the model only.
+
+    It goes through three trees at once, by itself: a `flatten` of each would make a small step longer by a sixth.
+    """
     own = _parts(x)
     given = _parts(g)
     if own is None:
-        if _fits(state, x, g, path):
-            found.append((state, x, floats(g)))
+        _check_fits(state, x, g, path)
+        found.append((state, x, floats(g)))
         return
     if given is None:
         raise TypeError(f"{_name(path)} is a {type(x).__name__}, its gradient a {type(g).__name__}. {_USAGE}")
@@ -410,11 +413,11 @@ def _collect(state: Any, x: Any, g: Any, path: tuple, found: list[Step]) -> None
             step = name
             if isinstance(name, str) and not isinstance(x, dict):
                 step = Attribute(name)
-            _collect(leaf, inside, part, (*path, step), found)
+            _add_steps(leaf, inside, part, (*path, step), found)
 
 
 def _fits_at_a_glance(leaf: Any, x: Any, g: Any) -> bool:
-    """Whether it's as usual: NumPy's arrays, all of the parameter's shape. Where it isn't, `_fits` looks closer."""
+    """Whether it's as usual: NumPy's arrays, all of the parameter's shape. Where it isn't, `_check_fits` looks closer."""
     if not (type(x) is type(g) is np.ndarray and type(leaf) is Leaf and x.base is None and x.shape == g.shape):
         return False
     if leaf.memory and leaf.shape != x.shape:
@@ -438,14 +441,15 @@ def _parts(x: Any) -> dict[Any, Any] | None:
     return dict(zip(names, parts))
 
 
-def _fits(leaf: Any, x: Any, g: Any, path: tuple) -> bool:
-    """Whether `x`, which has a gradient, is a parameter. Raises if its gradient or its state don't fit."""
+def _check_fits(leaf: Any, x: Any, g: Any, path: tuple) -> None:
+    """Raises unless `x`, which has the gradient `g`, is a parameter, and its gradient and its state fit."""
     name = _name(path)
     if isinstance(x, (float, int, np.floating)) and not isinstance(x, bool) and is_leaf(g):
         instead = f"make it an array, np.array({float(x)!r})"
         raise TypeError(f"{name} is the number {x!r}, which update can't change in place: {instead}")
     if not is_trainable_array(x) and type(x) is not TrackedArray:
-        return False
+        what = f"{name} is {in_words(x)}, which doesn't train: its gradient is None, got {in_words(g)}"
+        raise TypeError(f"{what}. {_USAGE}")
     _check_writable(name, x)
     if type(leaf) is not Leaf:
         raise ValueError(f"the state has nothing for {name}: it's another model's. Write state = setup(rule, model)")
@@ -466,7 +470,6 @@ def _fits(leaf: Any, x: Any, g: Any, path: tuple) -> bool:
         if device_of(y) != device_of(x):
             there = f"its state on {device_of(y)}: move the model first, then setup"
             raise TypeError(f"{name} is on {device_of(x)}, {there}")
-    return True
 
 
 def _arrays_in(memory: dict[str, Any]) -> Iterator[Any]:
