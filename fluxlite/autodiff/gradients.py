@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import astype, on_card_of, read_only_types, refuse_tensor
 from ..helping import Readable
 from ..tree.contract import functor, is_leaf, kind_of, this_thread
-from ..tree.flat import ALSO_NUMBERS, KeyPath, flatten
+from ..tree.flat import ALSO_NUMBERS, KeyPath, Made, flatten
 from ..tree.ties import HERE, card_getters, copy_of, is_array, is_trainable_array, same_view
 from ..tree.unreached import note_first_meeting, say_what_is_not_trained
 from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
@@ -169,7 +169,7 @@ class Marked:
         for leaf, place in self.flat.trained_later.items():  # it stands at a later place, which may hold W.T
             if found[leaf] is not None:
                 found[leaf] = same_view(self.flat.at(place), self.flat.leaves[leaf], found[leaf])
-        return self.flat.beside(found, _combine)
+        return self.flat.tree_beside(found, _combine)
 
 
 _CONSTANTS = {type(None), str, bool, bytes, type, np.ufunc, np.dtype, type(len)}
@@ -339,14 +339,14 @@ class Gradient(Record):
     """
 
 
-def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
-    """The gradient of `x`, made from those of its parts."""
-    if kind.is_box:
-        return make(x, names, parts)
-    if names is None:
-        return type_of_parts(x)(parts)
+def _combine(branch: Made, parts: list) -> Any:
+    """The gradient of what stands at a branch, made from those of its parts."""
+    if branch.kind.is_box:
+        return branch.make(branch.x, branch.names, parts)
+    if branch.names is None:
+        return type_of_parts(branch.x)(parts)
     made = object.__new__(Gradient)
-    made.__dict__ = dict(zip(names, parts))
+    made.__dict__ = dict(zip(branch.names, parts))
     return made
 
 

@@ -18,7 +18,7 @@ from ..autodiff.tracked import TrackedArray
 from ..helping import Readable
 from ..messages import warn
 from ..tree.contract import KINDS, functor, is_leaf, kind_of
-from ..tree.flat import Attribute, KeyPath, flatten
+from ..tree.flat import Attribute, KeyPath, Made, flatten
 from ..tree.ties import card_getters, copy_of, is_array, is_trainable_array, parameter_key, same_view
 from ..tree.unreached import say_what_is_not_trained
 from ..tree.walks import fmap, leaves, nodes, trainables, type_of_parts
@@ -224,7 +224,7 @@ def setup(rule: OptimiserRule, model: Any) -> Any:
     say_what_is_not_trained(model)
     if not any(found):
         warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
-    return flat.beside(found, _combine, tied=True)
+    return flat.tree_beside(found, _combine, keep_ties=True)
 
 
 def _check_rule(rule: Any) -> None:
@@ -252,15 +252,16 @@ def _new_leaf(rule: OptimiserRule, x: Any) -> Leaf:
     return leaf
 
 
-def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
-    """The state of `x`, made from those of its parts."""
-    if names is None:
-        return type_of_parts(x)(parts)
+def _combine(branch: Made, parts: list) -> Any:
+    """The state of what stands at a branch, made from those of its parts."""
+    if branch.names is None:
+        return type_of_parts(branch.x)(parts)
+    trained = branch.kind.trained
     states = {}
-    for name, part in zip(names, parts):
-        if kind.trained is None or name in kind.trained:
+    for name, part in zip(branch.names, parts):
+        if trained is None or name in trained:
             states[name] = part
-    if isinstance(x, dict):
+    if isinstance(branch.x, dict):
         return states
     return State(**states)
 
@@ -417,7 +418,7 @@ def _add_steps(state: Any, x: Any, g: Any, path: tuple, found: list[Step]) -> No
 
 
 def _fits_at_a_glance(leaf: Any, x: Any, g: Any) -> bool:
-    """Whether it's as usual: NumPy's arrays, all of the parameter's shape. Where it isn't, `_check_fits` looks closer."""
+    """Whether all is as usual: NumPy's arrays of the parameter's shape. Where it isn't, `_check_fits` looks closer."""
     if not (type(x) is type(g) is np.ndarray and type(leaf) is Leaf and x.base is None and x.shape == g.shape):
         return False
     if leaf.memory and leaf.shape != x.shape:

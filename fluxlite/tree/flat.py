@@ -94,14 +94,13 @@ def _part(x: Any, step: Any) -> Any:
     return (parts or x)[step]
 
 
-def steps(x: Any, parts: Any) -> Iterator[tuple[Any, Any]]:
+def parts_at_steps(x: Any) -> Iterator[tuple[Any, Any]]:
     """(step of the path, part) of each of the parts of `x`."""
-    if isinstance(parts, Mapping):
-        return zip(_steps(kind_of(type(x)), tuple(parts), len(parts)), parts.values())
-    return zip(range(len(parts)), parts)
+    names, parts = taken_apart(x)
+    return zip(_path_steps(kind_of(type(x)), names, len(parts)), parts)
 
 
-def _steps(kind: Kind, names: tuple | None, count: int) -> Any:
+def _path_steps(kind: Kind, names: tuple | None, count: int) -> Any:
     """The steps of a path to the parts: the names of attributes, the keys of a dict, or 0, 1, 2, …"""
     if names is None:
         return range(count)
@@ -162,6 +161,11 @@ class TiedLeaf:
 Branch = Made | Again | TiedLeaf
 
 
+def steps_of(branch: Branch) -> Any:
+    """The steps of a path from this place to each of its parts."""
+    return _path_steps(branch.kind, branch.names, len(branch.parts))
+
+
 class Flat:
     """What `flatten` gives: each of the `leaves` once, whether it `trains`, and the `recipe`."""
 
@@ -180,9 +184,14 @@ class Flat:
             return self.leaves[number]
         return self.recipe[-1 - number].x
 
-    def is_first(self, number: int) -> bool:
-        """Whether what stands at this place wasn't met before."""
-        return number >= 0 or isinstance(self.recipe[-1 - number], Made)
+    def first_place(self, number: int) -> int:
+        """The number of the place where what stands at this one was met first."""
+        if number >= 0:
+            return number
+        branch = self.recipe[-1 - number]
+        if isinstance(branch, Made):
+            return number
+        return branch.same
 
     def is_first_trained_place(self, number: int, leaf: int) -> bool:
         """Whether an optimizer may change the `leaf` at this place, and at none before."""
@@ -204,44 +213,38 @@ class Flat:
                 made[number] = _tied_result(branch.x, self.leaves[branch.same], made[branch.same])
         return made
 
-    def beside(self, leaves: list, combine: Callable, tied: bool = False) -> Any:
-        """A tree beside this one, of what ``combine(x, kind, names, parts, make)`` gives for each branch.
+    def tree_beside(self, leaves: list, combine: Callable, keep_ties: bool = False) -> Any:
+        """A tree beside this one, with these `leaves`, and what ``combine(branch, parts)`` gives for each branch.
 
-        A tie stands at its first place that trains, and None at the others, unless it's to stay `tied`.
+        A tie stands at its first place that trains, and None at the others, unless it's to `keep_ties`.
         """
         made = [*leaves, *[None] * len(self.recipe)]
         for leaf, place in self.trained_later.items():
             made[place] = made[leaf]
-            if not tied:
+            if not keep_ties:
                 made[leaf] = None
         number = 0
         for branch in self.recipe:
             number -= 1
-            if tied and not isinstance(branch, Made):
+            if keep_ties and not isinstance(branch, Made):
                 made[number] = made[branch.same]
             elif branch.parts or isinstance(branch, Made):
-                parts = [made[part] for part in branch.parts]
-                made[number] = combine(branch.x, branch.kind, branch.names, parts, branch.make)
+                made[number] = combine(branch, [made[part] for part in branch.parts])
         return made[self.root]
 
-    def along(self, other: Any, part_of: Callable) -> list:
+    def along(self, other: Any, parts_of: Callable) -> list:
         """What stands in another tree at every place of this one, by number.
 
-        Where its parts aren't named alike, ``part_of(flat, number, other, step)`` says what stands there.
+        ``parts_of(flat, number, other)`` says what `other`, which stands at the place with this number, has for each
+        part of this tree there.
         """
         found: list = [None] * (len(self.leaves) + len(self.recipe))
         found[self.root] = other
         for number in range(-len(self.recipe), 0):  # a whole comes after its parts
             branch = self.recipe[-1 - number]
-            if not branch.parts:
-                continue
-            beside = found[number]
-            names, values = _taken_apart(beside)
-            if names != branch.names or len(values) != len(branch.parts):
-                way = _steps(branch.kind, branch.names, len(branch.parts))
-                values = [part_of(self, number, beside, step) for step in way]
-            for part, value in zip(branch.parts, values):
-                found[part] = value
+            if branch.parts or isinstance(branch, Made):
+                for part, value in zip(branch.parts, parts_of(self, number, found[number])):
+                    found[part] = value
         return found
 
     def paths(self) -> list[KeyPath]:
@@ -250,7 +253,7 @@ class Flat:
         for number in range(-len(self.recipe), 0):
             branch = self.recipe[-1 - number]
             if branch.parts:
-                for step, part in zip(_steps(branch.kind, branch.names, len(branch.parts)), branch.parts):
+                for step, part in zip(steps_of(branch), branch.parts):
                     found[part] = found[number] + (step,)
         return found
 
@@ -269,12 +272,12 @@ class Flat:
             return [(leaf, leaf) for leaf, trains in enumerate(self.trains) if trains]
         found = []
         for place in self.order():
-            leaf = self._leaf_at(place)
+            leaf = self.leaf_at(place)
             if leaf is not None and self.is_first_trained_place(place, leaf):
                 found.append((place, leaf))
         return found
 
-    def _leaf_at(self, number: int) -> int | None:
+    def leaf_at(self, number: int) -> int | None:
         """The number of the leaf that stands at this place; None if something else does."""
         if number >= 0:
             return number
@@ -291,7 +294,7 @@ def _tied_result(x: Any, first: Any, result: Any) -> Any:
     return same_view(x, first, result)
 
 
-def _taken_apart(x: Any) -> tuple[Any, Any]:
+def taken_apart(x: Any) -> tuple[Any, Any]:
     """(names, parts) of anything; the names are None if its parts are counted, or if it has none."""
     take = kind_of(x.__class__).take
     if take is None:
@@ -400,12 +403,12 @@ class _Walk:
             if self.stop is None:
                 self.visit_each(parts, flow, numbers)
             else:
-                for step, part, trains in zip(_steps(kind, names, len(parts)), parts, flow):
+                for step, part, trains in zip(_path_steps(kind, names, len(parts)), parts, flow):
                     self.path.append(step)
                     numbers.append(self.visit(part, trains))
                     self.path.pop()
         except _Cycle as cycle:
-            cycle.passes(x, _steps(kind, names, len(parts))[len(numbers)])
+            cycle.passes(x, _path_steps(kind, names, len(parts))[len(numbers)])
             raise
         return numbers
 
