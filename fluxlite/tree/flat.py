@@ -240,7 +240,9 @@ class Flat:
         """
         found: list = [None] * (len(self.leaves) + len(self.recipe))
         found[self.root] = other
-        for number in range(-len(self.recipe), 0):  # a whole comes after its parts
+        for number in self.order():
+            if number >= 0:
+                continue
             branch = self.recipe[-1 - number]
             if branch.parts or isinstance(branch, Made):
                 for part, value in zip(branch.parts, parts_of(self, number, found[number])):
