@@ -169,7 +169,7 @@ class Explanation:
         return _array_line(row.path, array, f"{_moves(array)}, {self._trains(row, array)}")
 
     def _is_parameter(self, leaf: int, array: Any) -> bool:
-        return bool(self._flat.trains[leaf]) and is_trainable_array(array)
+        return bool(self._flat.may_train[leaf]) and is_trainable_array(array)
 
     def _trains(self, row: Row, array: Any) -> str:
         """Whether it trains, in words, and why not."""

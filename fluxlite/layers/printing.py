@@ -64,7 +64,7 @@ class Count:
 
     def __init__(self) -> None:
         self.arrays: dict[int, Any] = {}  # by the number of the leaf
-        self.trained: set[int] = set()  # those of them that an optimizer may change
+        self.trainable: set[int] = set()  # those of them that an optimizer may change
         self.places: list[str] = []  # the devices on which they are
 
     def add_array(self, row: Row, x: Any) -> None:
@@ -73,16 +73,16 @@ class Count:
         self.arrays[leaf] = x
         self.places.append(str(device_of(x)))
         if row.left_out_by is None and x.dtype.kind == "f":
-            self.trained.add(leaf)
+            self.trainable.add(leaf)
 
     def add(self, other: "Count") -> None:
         self.arrays.update(other.arrays)
-        self.trained |= other.trained
+        self.trainable |= other.trainable
         self.places += [place for place in other.places if place not in self.places]
 
     def comment(self, how: str = "") -> str:
         """How many parameters there are, and how many other numbers, such as the running means of `BatchNorm`."""
-        count = sum(self.arrays[leaf].size for leaf in self.trained)
+        count = sum(self.arrays[leaf].size for leaf in self.trainable)
         others = sum(array.size for array in self.arrays.values()) - count
         if not self.arrays:
             return ""

@@ -215,7 +215,7 @@ def setup(rule: OptimiserRule, model: Any) -> Any:
     flat = flatten(model)
     paths = flat.paths()
     found: list[Leaf | None] = [None] * len(flat.leaves)
-    for place, leaf in flat.trained():
+    for place, leaf in flat.trainable_places():
         x = flat.at(place)
         if type(x) is TrackedArray or is_trainable_array(x):
             _check_writable(str(paths[place]) or "the model", x)
@@ -256,10 +256,10 @@ def _combine(branch: Made, parts: list) -> Any:
     """The state of what stands at a branch, made from those of its parts."""
     if branch.names is None:
         return type_of_parts(branch.x)(parts)
-    trained = branch.kind.trained
+    trainable = branch.kind.trainable_names
     states = {}
     for name, part in zip(branch.names, parts):
-        if trained is None or name in trained:
+        if trainable is None or name in trainable:
             states[name] = part
     if isinstance(branch.x, dict):
         return states

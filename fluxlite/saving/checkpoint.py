@@ -19,7 +19,7 @@ from ..devices.base import CPU, Device, gpu_generators
 from ..messages import notice
 from ..optim.update import Leaf
 from ..tree.contract import children, is_leaf
-from ..tree.flat import Attribute, Flat, KeyPath, Made, flatten, steps_of, taken_apart
+from ..tree.flat import Attribute, Flat, KeyPath, Made, flatten, path_steps, taken_apart
 from ..tree.ties import is_array, is_tracked, lies_alike, parameter_key, same_view
 from ..tree.unreached import arrays_inside, say_what_is_not_saved, why_shut
 from ..tree.walks import nodes, type_of_parts
@@ -136,7 +136,7 @@ def _state_at(path: KeyPath, x: Any) -> Any:
     def combine(branch: Made, parts: list) -> Any:
         if branch.names is None:
             return type_of_parts(branch.x)(parts)
-        return dict(zip(steps_of(branch), parts))
+        return dict(zip(path_steps(branch), parts))
 
     return flat.tree_beside(states, combine)
 

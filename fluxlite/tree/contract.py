@@ -61,7 +61,7 @@ def trainable(x: Any) -> Any:
     >>> trainable({"weight": 1.0, "bias": 2.0})
     {'weight': 1.0, 'bias': 2.0}
     """
-    names = kind_of(type(x)).trained
+    names = kind_of(type(x)).trainable_names
     if names is None:
         return children(x)[0]
     return {name: getattr(x, name) for name in names}
@@ -103,9 +103,9 @@ def functor(
         raise ValueError(f"what is trainable in {x.__name__}, {trainable}, isn't all among its children, {children}")
     register(x, functools.partial(_fields_of_object, names=children))
     REGISTERED[x.__module__, x.__qualname__] = x
-    _TRAINED.pop(x, None)
+    _TRAINABLE.pop(x, None)
     if trainable is not None:
-        _TRAINED[x] = trainable
+        _TRAINABLE[x] = trainable
     if inspect.getattr_static(x, "active", ...) is None:
         x.active = Automatic()  # type: ignore[attr-defined]
     for tell in on_registration:
@@ -126,7 +126,7 @@ on_registration: list[Callable[[type], None]] = []  # what else there is to do f
 _children = children  # `functor` has a keyword of this name
 _register = children.register
 REGISTERED: dict[tuple[str, str], type] = {}  # by module and name, which a cell that ran again gives another class
-_TRAINED: dict[type, tuple[str, ...]] = {}
+_TRAINABLE: dict[type, tuple[str, ...]] = {}
 KINDS: dict[type, "Kind"] = {}  # what `kind_of` has found out
 
 
@@ -254,7 +254,7 @@ class Kind:
     take: Callable | None  # None: a leaf
     is_box: bool  # a list, tuple or dict: a container of data, whose gradient is a container
     is_mapping: bool  # its parts are named by keys, not by attributes
-    trained: tuple[str, ...] | None  # the names of what an optimizer may change; None: all
+    trainable_names: tuple[str, ...] | None  # the names of what an optimizer may change; None: all
     is_mutable: bool  # two places may share one
     is_plain: bool  # its objects are just their ``__dict__``
     is_array: bool
@@ -281,7 +281,7 @@ def _find_kind(cls: type) -> Kind:
         take=_take_apart,
         is_box=issubclass(cls, (list, tuple, dict)),
         is_mapping=issubclass(cls, Mapping),
-        trained=next((_TRAINED[base] for base in cls.__mro__ if base in _TRAINED), None),
+        trainable_names=next((_TRAINABLE[base] for base in cls.__mro__ if base in _TRAINABLE), None),
         is_mutable=not is_frozen and not issubclass(cls, _IMMUTABLE),
         is_plain=False,
         is_array=is_array_type(cls),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from .flat import Again, Flat, KeyPath, Made, flatten, steps_of
+from .flat import Again, Flat, KeyPath, Made, flatten, path_steps
 
 
 @dataclass(eq=False)
@@ -44,11 +44,11 @@ class Row:
         branch = self.branch
         if branch is None:
             return []
-        trained = branch.kind.trained
+        trainable = branch.kind.trainable_names
         found = []
-        for step, part in zip(steps_of(branch), branch.parts):
+        for step, part in zip(path_steps(branch), branch.parts):
             left_out_by = self.left_out_by
-            if left_out_by is None and trained is not None and step not in trained:
+            if left_out_by is None and trainable is not None and step not in trainable:
                 left_out_by = type(self.x)
             found.append(Row(self.flat, part, self.path + (step,), left_out_by))
         return found

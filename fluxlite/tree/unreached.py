@@ -24,7 +24,7 @@ def say_what_is_not_trained(model: Any, what: str = "isn't trained", again: bool
     """Warn of arrays of `model` that no walk reaches: each time, or once for each class or function."""
     flat = flatten(model)
     paths = flat.paths()
-    for number, leaf in flat.trained():
+    for number, leaf in flat.trainable_places():
         for key, place, value, why in boxes(flat.leaves[leaf], paths[number]):
             found = next((place for place, array in arrays_inside(value, place) if array.dtype.kind == "f"), None)
             if found is None:

@@ -10,7 +10,7 @@ from typing import Any
 from ..helping import NOT_GIVEN
 from ..words import explained
 from .contract import children, is_leaf, kind_of
-from .flat import Flat, KeyPath, Made, flatten, parts_at_steps, steps_of, taken_apart
+from .flat import Flat, KeyPath, Made, flatten, parts_at_steps, path_steps, taken_apart
 from .ties import HERE, card_getters, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
 
 _AT_LEAVES = lambda path, node: is_leaf(node)  # noqa: E731  (in the signature it says nothing)
@@ -127,13 +127,13 @@ def _parts_or_refuse(flat: Flat, number: int, other: Any) -> Any:
     if names == branch.names and len(values) == len(branch.parts):
         return values
     parts = dict(parts_at_steps(other))
-    for step in steps_of(branch):
+    for step in path_steps(branch):
         if step not in parts:
             raise ValueError(
                 f"the trees differ at {flat.paths()[number] + (step,)}: the first has it in a "
                 f"{type(branch.x).__name__}, the other has a {type(other).__name__} without it there"
             )
-    return [parts[step] for step in steps_of(branch)]
+    return [parts[step] for step in path_steps(branch)]
 
 
 def check_open(flat: Flat, places: Iterable[int]) -> None:
@@ -223,7 +223,7 @@ def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
 
 def parameters(flat: Flat) -> list[tuple[int, int]]:
     """(place, leaf) of what `trainables` lists."""
-    found = [(place, leaf) for place, leaf in flat.trained() if _is_parameter(flat.leaves[leaf])]
+    found = [(place, leaf) for place, leaf in flat.trainable_places() if _is_parameter(flat.leaves[leaf])]
     check_open(flat, [place for place, _ in found])
     return found
 

@@ -16,7 +16,7 @@ NAMES = {
     "autodiff.derivatives.rarer.shaping": "pad_with running_product",
     "autodiff.derivatives.windows": "Windows convolve convolve_back convolve_kernel",
     "autodiff.freezing": "Level",
-    "autodiff.gradients": "Marked as_gradient totals_of is_number new_level numbers",
+    "autodiff.gradients": "Marked as_gradient totals_of is_number new_level call_numbers",
     "autodiff.rules": "COMPOSED PLAIN RULES composed load_rarer rule rule_for_each unless",
     "autodiff.tracked": "name_of plain",
     "autodiff.backward": "pull_back",
