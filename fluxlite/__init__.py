@@ -21,6 +21,7 @@ from .tree.flat import KeyPath
 from .tree.walks import fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
 from .arrays import astype, device_of, getitem, move, primitive, scatter_add
 from .autodiff.tracked import TrackedArray
+from .autodiff.modes import testmode, trainmode
 from .layers.basic import Chain, Dense
 from .devices.base import Device
 from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supported_devices
@@ -107,7 +108,7 @@ if TYPE_CHECKING:
     from .layers.convolution import GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool, SamePad, Upsample
     from .layers.combine import Embedding, Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
     from .layers.combine import MultiHeadAttention, make_causal_mask
-    from .layers.modes import f16, f32, f64, testmode, trainmode
+    from .layers.precision import f16, f32, f64
     from .layers.normalization import BatchNorm, Dropout, GroupNorm, InstanceNorm, LayerNorm
     from .layers.recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, Recurrence, RNNCell, initialstates
     from .devices.receipts import Seconds, clock, estimate, outputsize, receipt

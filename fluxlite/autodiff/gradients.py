@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import astype, on_card_of, read_only_types, refuse_tensor
 from ..helping import Readable
-from ..tree.contract import functor, is_leaf, kind_of, this_thread
+from ..tree.contract import functor, is_leaf, kind_of
 from ..tree.flat import ALSO_NUMBERS, KeyPath, Made, flatten
 from ..tree.ties import HERE, card_getters, copy_of, is_array, is_trainable_array, same_view
 from ..tree.unreached import note_first_meeting, say_what_is_not_trained
@@ -22,6 +22,7 @@ from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
 from ..words import explained, in_words
 from .backward import pull_back
 from .freezing import Level, can_be_frozen
+from .modes import this_thread
 from .state import Snapshot, keep_state, snapshots_of
 from .tracked import TrackedArray, as_base_class, call_numbers, plain
 

@@ -11,10 +11,11 @@ from operator import is_
 from typing import Any
 
 from ..messages import warn
-from ..tree.contract import Automatic, attributes, is_leaf, kind_of, put_attribute, trainable
+from ..tree.contract import attributes, is_leaf, kind_of, put_attribute, trainable
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, Made
 from ..tree.ties import copy_of, is_array
 from ..tree.walks import fmap, nodes
+from .modes import Automatic
 from .tracked import TrackedArray
 
 _ABSENT = object()
