@@ -117,14 +117,14 @@ class Part:
         if is_array(self.x):
             self.count.add_array(row, self.x)
         for inner in row.rows():
-            part = Part(inner, self._before(inner.path[-1]))
+            part = Part(inner, self._label(inner.path[-1]))
             self.count.add(part.count)
             if self.is_layer and isinstance(part.x, (tuple, dict)):
-                self.parts += part.as_own_parts()
+                self.parts += part.layers_inside()
             else:
                 self.parts.append(part)
 
-    def _before(self, step: Any) -> str:
+    def _label(self, step: Any) -> str:
         """What stands before the part at this step of the path."""
         if isinstance(self.x, dict):
             return f"{step!r}: "
@@ -132,8 +132,8 @@ class Part:
             return ""
         return f"{step}="
 
-    def as_own_parts(self) -> "list[Part]":
-        """Its parts, the layers of a Chain, in which they stand without what holds them."""
+    def layers_inside(self) -> "list[Part]":
+        """The layers of a Chain, which stand in it without the tuple or the dict that holds them."""
         for layer, name in zip(self.parts, self.x):
             layer.before = ""
             if isinstance(self.x, dict):

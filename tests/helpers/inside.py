@@ -53,6 +53,7 @@ NAMES = {
     "training": "History",
     "training.loop": "Bar Interrupts",
     "tree.flat": "Attribute",
+    "tree.rows": "root_row",
     "tree.ties": "address is_array is_trainable_array lies_alike overlaps parameter_key same_view",
     "tree.walks": "nodes",
     "optim.update": "Leaf",
