@@ -45,24 +45,24 @@ def explain(model: Any) -> Any:
 
 
 @dataclass(eq=False)
-class Line:
-    """A line of an explanation: the path to a thing, what it is, its arrays' devices, remarks, and the lines below."""
+class DrawnRow:
+    """A row as it's drawn: the path to a thing, what it is, its arrays' devices, remarks, and the rows inside it."""
 
     name: str
     what: str
     place: str = ""  # of an array
     remarks: list[str] = field(default_factory=list)
     shut: bool = False  # a box that can't be entered
-    lines: "list[Line]" = field(default_factory=list)
+    rows: "list[DrawnRow]" = field(default_factory=list)
 
-    def all(self) -> "Iterator[Line]":
+    def all(self) -> "Iterator[DrawnRow]":
         yield self
-        for line in self.lines:
-            yield from line.all()
+        for row in self.rows:
+            yield from row.all()
 
     @property
     def places(self) -> list[str]:
-        return list(dict.fromkeys(line.place for line in self.all() if line.place))
+        return list(dict.fromkeys(row.place for row in self.all() if row.place))
 
     @property
     def letter(self) -> str:
@@ -70,12 +70,12 @@ class Line:
         letters = {"C" if place == "CPU" else "G" for place in self.places}
         return "+".join(sorted(letters))
 
-    def lines_to_draw(self) -> "list[Line]":
-        """The lines below it that are drawn, and one that stands for the others."""
-        left_out = len(self.lines) - MOST
+    def rows_to_draw(self) -> "list[DrawnRow]":
+        """The rows inside it that are drawn, and one that stands for the others."""
+        left_out = len(self.rows) - MOST
         if left_out <= 0:
-            return self.lines
-        return [*self.lines[:MOST], Line("…", f"{left_out:,} more")]
+            return self.rows
+        return [*self.rows[:MOST], DrawnRow("…", f"{left_out:,} more")]
 
 
 class Explanation:
@@ -91,7 +91,7 @@ class Explanation:
         root = root_row(model)
         self._flat = root.flat
         self._paths = root.flat.paths()
-        self.root = self._line(root)
+        self.root = self._draw(root)
         self.arrays = len(self._moving)
         self.bytes = _bytes(self._moving.values())
         self.shut = list(self._out_of_reach)
@@ -115,35 +115,35 @@ class Explanation:
     def _repr_html_(self) -> str:
         return as_html(self.root, self.sentences())
 
-    def _line(self, row: Row) -> Line:
-        """The line for a row of the model, with those for its parts below."""
+    def _draw(self, row: Row) -> DrawnRow:
+        """How a row of the model is drawn, with the rows inside it."""
         array = plain(row.x)
         if is_array(array):
-            line = self._array(row, array)
+            drawn = self._draw_array(row, array)
             if row.x is not array:
-                line.remarks.append("tracked for a gradient")
-            return line
-        line = Line(str(row.path), describe(row.x))
+                drawn.remarks.append("tracked for a gradient")
+            return drawn
+        drawn = DrawnRow(str(row.path), describe(row.x))
         if row.first_place != row.number:
-            line.remarks.append(f"the same object as {self._paths[row.first_place] or 'the whole model'}")
-            return line
-        line.lines = [self._line(part) for part in row.rows()]
+            drawn.remarks.append(f"the same object as {self._paths[row.first_place] or 'the whole model'}")
+            return drawn
+        drawn.rows = [self._draw(part) for part in row.rows()]
         if row.leaf is not None:
-            self._add_boxes(line, row.path, row.x)
-        self._add_left_out(line, row)
-        return line
+            self._add_boxes(drawn, row.path, row.x)
+        self._add_left_out(drawn, row)
+        return drawn
 
-    def _add_boxes(self, line: Line, path: KeyPath, x: Any) -> None:
-        """What no walk enters: `x` itself, whose `line` then says so, or what a function works with, a line each."""
+    def _add_boxes(self, drawn: DrawnRow, path: KeyPath, x: Any) -> None:
+        """What no walk enters: `x` itself, which `drawn` then says, or what a function works with, a row each."""
         for _, place, value, why in boxes(x, path):
             if place == path:
-                self._shut(line, "a shut box", why, value, path)
+                self._shut(drawn, "a shut box", why, value, path)
                 continue
-            box = self._shut(Line(str(place), describe(value)), "out of reach", why, value, place)
+            box = self._shut(DrawnRow(str(place), describe(value)), "out of reach", why, value, place)
             if box.shut:
-                line.lines.append(box)
+                drawn.rows.append(box)
 
-    def _add_left_out(self, line: Line, row: Row) -> None:
+    def _add_left_out(self, drawn: DrawnRow, row: Row) -> None:
         """The fields of an object that aren't among its children."""
         x = row.x
         if row.branch is None or row.branch.names is None:
@@ -155,18 +155,18 @@ class Explanation:
                 continue
             place = row.path + (Attribute(name),)
             why = f"not one of {type(x).__name__}'s children"
-            left_out = self._shut(Line(str(place), describe(value)), "left out", why, value, place)
+            left_out = self._shut(DrawnRow(str(place), describe(value)), "left out", why, value, place)
             if not left_out.remarks:
                 left_out.remarks = [why]
-            line.lines.append(left_out)
+            drawn.rows.append(left_out)
 
-    def _array(self, row: Row, array: Any) -> Line:
+    def _draw_array(self, row: Row, array: Any) -> DrawnRow:
         if row.first_place != row.number:
             how = "" if lies_alike(array, plain(self._flat.at(row.first_place))) else ", transposed"
             tie = f"tied to {self._paths[row.first_place]}{how}: one array"
-            return Line(str(row.path), describe(array), str(device_of(array)), [tie])
+            return DrawnRow(str(row.path), describe(array), str(device_of(array)), [tie])
         self._moving[row.number] = array
-        return _array_line(row.path, array, f"{_moves(array)}, {self._trains(row, array)}")
+        return _drawn_array(row.path, array, f"{_moves(array)}, {self._trains(row, array)}")
 
     def _is_parameter(self, leaf: int, array: Any) -> bool:
         return bool(self._flat.may_train[leaf]) and is_trainable_array(array)
@@ -181,20 +181,20 @@ class Explanation:
             return "does not train"
         return f"does not train: {row.left_out_by.__name__} does not name it trainable"
 
-    def _shut(self, line: Line, kind: str, why: str, x: Any, path: KeyPath) -> Line:
-        """`line` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is without any."""
+    def _shut(self, drawn: DrawnRow, kind: str, why: str, x: Any, path: KeyPath) -> DrawnRow:
+        """`drawn` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is without any."""
         for place, array in arrays_inside(x, path):
             self._out_of_reach[str(place)] = array
-            inner = _array_line(place, array, "stays")
+            inner = _drawn_array(place, array, "stays")
             if is_array(x):
-                line.place, line.remarks = inner.place, inner.remarks
+                drawn.place, drawn.remarks = inner.place, inner.remarks
             else:
-                line.lines.append(inner)
-            line.shut = True
-        if line.shut:
-            line.what = f"{line.what}, {kind}"
-            line.remarks.append(why)
-        return line
+                drawn.rows.append(inner)
+            drawn.shut = True
+        if drawn.shut:
+            drawn.what = f"{drawn.what}, {kind}"
+            drawn.remarks.append(why)
+        return drawn
 
 
 def _moves(array: Any) -> str:
@@ -206,8 +206,8 @@ def _moves(array: Any) -> str:
     return "moves"
 
 
-def _array_line(path: KeyPath, array: Any, remark: str) -> Line:
-    return Line(str(path), describe(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
+def _drawn_array(path: KeyPath, array: Any, remark: str) -> DrawnRow:
+    return DrawnRow(str(path), describe(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
 
 
 def _arrays(arrays: Collection, do: str) -> str:
@@ -255,27 +255,27 @@ _WORDS: list[tuple[Any, Callable[[Any], str]]] = [
 # -- as text with branches, or as HTML that unfolds: neither needs colours or JavaScript -------------------------------
 
 
-def as_text(root: Line, below: list[str]) -> str:
-    rows = list(_rows_of_text(root, "", ""))
-    width = max(len(name) for name, _, _ in rows)
-    width_of_place = max(len(place) for _, place, _ in rows)
-    texts = [f"{name:<{width}}  {place:<{width_of_place}}  {text}".rstrip() for name, place, text in rows]
+def as_text(root: DrawnRow, below: list[str]) -> str:
+    lines = list(_lines(root, "", ""))
+    width = max(len(name) for name, _, _ in lines)
+    width_of_place = max(len(place) for _, place, _ in lines)
+    texts = [f"{name:<{width}}  {place:<{width_of_place}}  {text}".rstrip() for name, place, text in lines]
     return "\n".join([*texts, "", *below])
 
 
-def _rows_of_text(line: Line, branch: str, indent: str) -> Iterator[tuple[str, str, str]]:
-    """(name, place, text) of `line` and of the lines below it, each below the one that it's in."""
-    text = "; ".join(line.remarks)
-    if line.name and line.what and text:
-        text = f"{line.what}: {text}"
-    elif line.name and line.what:
-        text = line.what
-    yield f"{branch}{line.name or line.what}", f"{line.letter} {', '.join(line.places)}".strip(), text
-    lines = line.lines_to_draw()
-    for inner in lines[:-1]:
-        yield from _rows_of_text(inner, f"{indent}├ ", f"{indent}│ ")
-    for inner in lines[-1:]:
-        yield from _rows_of_text(inner, f"{indent}└ ", f"{indent}  ")
+def _lines(row: DrawnRow, branch: str, indent: str) -> Iterator[tuple[str, str, str]]:
+    """(name, place, text) of `row` and of the rows in it, each below the one that it's in."""
+    text = "; ".join(row.remarks)
+    if row.name and row.what and text:
+        text = f"{row.what}: {text}"
+    elif row.name and row.what:
+        text = row.what
+    yield f"{branch}{row.name or row.what}", f"{row.letter} {', '.join(row.places)}".strip(), text
+    rows = row.rows_to_draw()
+    for inner in rows[:-1]:
+        yield from _lines(inner, f"{indent}├ ", f"{indent}│ ")
+    for inner in rows[-1:]:
+        yield from _lines(inner, f"{indent}└ ", f"{indent}  ")
 
 
 # The page's own text colours can be read on light and dark. Without any styles, as on GitHub, nested lists remain.
@@ -286,38 +286,38 @@ _BADGE = "color:#fff;border-radius:.25em;padding:0 .35em;font-size:.85em;backgro
 _BOX = ' style="border:2px dashed #c77700;border-radius:.3em;padding:.1em .5em;margin:.2em 0;width:fit-content"'
 
 
-def as_html(root: Line, below: list[str]) -> str:
+def as_html(root: DrawnRow, below: list[str]) -> str:
     sentences = "<br>".join(map(escape, below))
     is_short = len(list(root.all())) <= 60
     tree = _element(root, levels_open=1000 if is_short else 2)
     return f'<div style="line-height:1.6;max-width:80em">{tree}<p style="margin:.5em 0 0">{sentences}</p></div>'
 
 
-def _element(line: Line, levels_open: int) -> str:
-    if not line.lines:
-        style = _BOX if line.shut else _BESIDE_A_TRIANGLE
-        return f"<div{style}>{_as_html_line(line)}</div>"
+def _element(row: DrawnRow, levels_open: int) -> str:
+    if not row.rows:
+        style = _BOX if row.shut else _BESIDE_A_TRIANGLE
+        return f"<div{style}>{_line(row)}</div>"
     attributes = ""
-    if levels_open > 0 or any(inner.shut for inner in line.all()):
+    if levels_open > 0 or any(inner.shut for inner in row.all()):
         attributes += " open"
-    if line.shut:
+    if row.shut:
         attributes += _BOX
-    items = "".join(f'<li style="margin:0">{_element(inner, levels_open - 1)}</li>' for inner in line.lines_to_draw())
-    summary = f'<summary style="cursor:pointer">{_as_html_line(line)}</summary>'
+    items = "".join(f'<li style="margin:0">{_element(inner, levels_open - 1)}</li>' for inner in row.rows_to_draw())
+    summary = f'<summary style="cursor:pointer">{_line(row)}</summary>'
     return f'<details{attributes}>{summary}<ul style="{_LIST}">{items}</ul></details>'
 
 
-def _as_html_line(line: Line) -> str:
+def _line(row: DrawnRow) -> str:
     parts = []
-    if line.name:
-        parts.append(f"<code>{escape(line.name)}</code>")
-    if line.letter:
-        parts.append(f'<b style="{_BADGE}{COLOURS[line.letter]}">{line.letter}</b> {", ".join(line.places)}')
-    text = escape(line.what)
-    if line.shut or not line.name:
+    if row.name:
+        parts.append(f"<code>{escape(row.name)}</code>")
+    if row.letter:
+        parts.append(f'<b style="{_BADGE}{COLOURS[row.letter]}">{row.letter}</b> {", ".join(row.places)}')
+    text = escape(row.what)
+    if row.shut or not row.name:
         text = f"<b>{text}</b>"
-    if line.remarks:
-        text += f": {escape('; '.join(line.remarks))}"
+    if row.remarks:
+        text += f": {escape('; '.join(row.remarks))}"
     if text:
         parts.append(text)
     return " &nbsp;".join(parts)

@@ -39,7 +39,7 @@ NAMES = {
     "messages": "in_notebook ipython notice put_aside warn",
     "words": "ClosedError DeviceError InputError LayerError ShapeError in_words",
     "devices.receipts": "clocked duration",
-    "reports": "Line as_html as_text",
+    "reports": "DrawnRow as_html as_text",
     "simgpu.clocks": "HostClock Lanes",
     "simgpu.device": "CountedGenerator SimulatedGenerator",
     "simgpu.events": "Event HOST_TO_DEVICE LAUNCH listeners",
