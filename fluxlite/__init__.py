@@ -21,6 +21,7 @@ from .tree.flat import KeyPath
 from .tree.walks import fcollect, fmap, fmap_with_path, fmapstructure, leaves, trainables
 from .arrays import astype, device_of, getitem, move, primitive, scatter_add
 from .autodiff.tracked import TrackedArray
+from .autodiff.modes import testmode, trainmode
 from .layers.basic import Chain, Dense
 from .devices.base import Device
 from .devices.selection import cpu, gpu, gpu_device, gpu_name, require_gpu, supported_devices
@@ -161,7 +162,7 @@ if TYPE_CHECKING:
         Scale,
         SkipConnection,
     )
-    from .layers.modes import f16, f32, f64, testmode, trainmode
+    from .layers.precision import f16, f32, f64
     from .layers.normalization import BatchNorm, Dropout, GroupNorm, InstanceNorm, LayerNorm
     from .layers.recurrent import GRU, GRUCell, initialstates, LSTM, LSTMCell, Recurrence, RNN, RNNCell
     from .devices.receipts import clock, estimate, outputsize, receipt, Seconds

@@ -305,18 +305,19 @@ class Call:
     def _is_default(self, key: str, value: Any) -> bool:
         return value is _defaults(self.function).get(key, ...) or value is _SILENT.get(key, ...)
 
-    def unknown(self, names: tuple[str, ...]) -> str | None:
+    def unknown_keyword(self, names: tuple[str, ...]) -> str | None:
         """The first keyword that isn't among the `names`; None if there's none."""
         for key in self.kwargs:
             if key not in names:
                 return key
         return None
 
-    def refuse_unknown(self, names: tuple[str, ...]) -> NoReturn:
+    def raise_unknown_keyword(self, names: tuple[str, ...]) -> NoReturn:
         """Raises `TypeError` for a keyword that isn't among the `names`."""
         knows = f"it knows {', '.join(names)}" if names else "it knows none"
+        unknown = self.unknown_keyword(names)
         raise TypeError(
-            f"the derivative rule of {name_of(self.function)} doesn't know the keyword {self.unknown(names)!r}; "
+            f"the derivative rule of {name_of(self.function)} doesn't know the keyword {unknown!r}; "
             f"{knows}. Leave it out, or compute outside the gradient with x.data"
         )
 

@@ -194,7 +194,7 @@ def test_accumulated_gradients_make_the_step_of_the_whole_batch():
 def test_adjust_keeps_what_was_remembered_in_a_part_or_all_and_in_a_chain():
     model = fl.Chain(fl.Dense(2, 3), fl.Dense(3, 1))
     state = fl.setup(fl.OptimiserChain(fl.WeightDecay(0.1), fl.Momentum(0.1)), model)
-    fl.update(state, model, fl.fmap(np.ones_like, fl.gradient(lambda m: np.sum(m(np.ones((1, 2)))), model)[0]))
+    fl.update(state, model, fl.gradient(lambda m: np.sum(m(np.ones((1, 2)))), model)[0])
     velocity = state[1].bias.memory["1"]["velocity"].copy()
     fl.adjust(state.layers[1], 0.5)
     assert state.layers[0].weight.rule.rules[1].eta == 0.1 and state.layers[1].weight.rule.rules[1].eta == 0.5
