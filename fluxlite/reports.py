@@ -7,7 +7,7 @@ import reprlib
 import sys
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -22,11 +22,11 @@ from .devices.cupy.usable import INSTALL, OPTIONAL_PARTS
 from .devices.named import functional
 from .devices.selection import backends, choose, why_no_gpu
 from .helping import AsWritten
-from .tree.contract import attributes, children, is_leaf, trainable
-from .tree.flat import Attribute, KeyPath, steps
-from .tree.ties import is_array, is_trainable_array, lies_alike, parameter_key
+from .tree.contract import attributes, is_leaf
+from .tree.flat import Attribute, KeyPath
+from .tree.rows import Row, root_row
+from .tree.ties import is_array, is_trainable_array, lies_alike
 from .tree.unreached import arrays_inside, boxes
-from .tree.walks import fmap, is_mutable, trainables
 from .words import many
 
 MOST = 100  # rows drawn within one row
@@ -45,17 +45,17 @@ def explain(model: Any) -> Any:
 
 
 @dataclass(eq=False)
-class Row:
-    """One line of an explanation: the path to a thing, what it is, its arrays' devices, and further remarks."""
+class DrawnRow:
+    """A row as it's drawn: the path to a thing, what it is, its arrays' devices, remarks, and the rows inside it."""
 
     name: str
     what: str
     place: str = ""  # of an array
     remarks: list[str] = field(default_factory=list)
     shut: bool = False  # a box that can't be entered
-    rows: "list[Row]" = field(default_factory=list)
+    rows: "list[DrawnRow]" = field(default_factory=list)
 
-    def all(self) -> "Iterator[Row]":
+    def all(self) -> "Iterator[DrawnRow]":
         yield self
         for row in self.rows:
             yield from row.all()
@@ -70,12 +70,12 @@ class Row:
         letters = {"C" if place == "CPU" else "G" for place in self.places}
         return "+".join(sorted(letters))
 
-    def rows_to_draw(self) -> "list[Row]":
-        """The rows in it that are drawn, and one that stands for the others."""
+    def rows_to_draw(self) -> "list[DrawnRow]":
+        """The rows inside it that are drawn, and one that stands for the others."""
         left_out = len(self.rows) - MOST
         if left_out <= 0:
             return self.rows
-        return [*self.rows[:MOST], Row("…", f"{left_out:,} more")]
+        return [*self.rows[:MOST], DrawnRow("…", f"{left_out:,} more")]
 
 
 class Explanation:
@@ -86,25 +86,27 @@ class Explanation:
     """
 
     def __init__(self, model: Any) -> None:
-        self._moving: list = []  # the arrays that move, a tied one once
+        self._moving: dict[int, Any] = {}  # the arrays that move, by the number of the leaf: a tied one once
         self._out_of_reach: dict[str, Any] = {}
-        self._first: dict[tuple, tuple[KeyPath, Any]] = {}  # what was met, and where
-        self._training = {parameter_key(array) for _, array in trainables(fmap(plain, model))}
-        self.root = self._row(KeyPath(), model, "")
+        root = root_row(model)
+        self._flat = root.flat
+        self._paths = root.flat.paths()
+        self.root = self._draw(root)
         self.arrays = len(self._moving)
-        self.bytes = _bytes(self._moving)
+        self.bytes = _bytes(self._moving.values())
         self.shut = list(self._out_of_reach)
-        self.parameters = sum(array.size for array in self._moving if parameter_key(array) in self._training)
+        self.parameters = sum(array.size for leaf, array in self._moving.items() if self._is_parameter(leaf, array))
 
     def sentences(self) -> list[str]:
         """The totals."""
-        lines = [f"{_arrays(self._moving, 'can move')}."]
+        moving = self._moving.values()
+        lines = [f"{_arrays(moving, 'can move')}."]
         if self.arrays:
-            numbers = sum(array.size for array in self._moving)
+            numbers = sum(array.size for array in moving)
             them = "it" if self.arrays == 1 else "them"
             lines.append(f"{self.parameters:,} of {numbers:,} numbers in {them} train (parameters).")
         if self.shut:
-            lines.append(f"{_arrays([*self._out_of_reach.values()], 'out of reach, no move goes there')}.")
+            lines.append(f"{_arrays(self._out_of_reach.values(), 'out of reach, no move goes there')}.")
         return lines
 
     def __repr__(self) -> str:
@@ -113,93 +115,86 @@ class Explanation:
     def _repr_html_(self) -> str:
         return as_html(self.root, self.sentences())
 
-    def _row(self, path: KeyPath, x: Any, frozen: str) -> Row:
-        """The row for `x` at `path`. `frozen` says why nothing in it trains, if that's so."""
-        array = plain(x)
+    def _draw(self, row: Row) -> DrawnRow:
+        """How a row of the model is drawn, with the rows inside it."""
+        array = plain(row.x)
         if is_array(array):
-            row = self._array(path, array, frozen)
-            if x is not array:
-                row.remarks.append("tracked for a gradient")
-            return row
-        row = Row(str(path), describe(x))
-        if is_mutable(x):
-            place, _ = self._first.setdefault(parameter_key(x), (path, x))
-            if place is not path:
-                row.remarks.append(f"the same object as {place or 'the whole model'}")
-                return row
-        self._add_parts(row, path, x, frozen)
-        if is_leaf(x):
-            self._add_boxes(row, path, x)
-        self._add_left_out(row, path, x)
-        return row
+            drawn = self._draw_array(row, array)
+            if row.x is not array:
+                drawn.remarks.append("tracked for a gradient")
+            return drawn
+        drawn = DrawnRow(str(row.path), describe(row.x))
+        if row.first_place != row.number:
+            drawn.remarks.append(f"the same object as {self._paths[row.first_place] or 'the whole model'}")
+            return drawn
+        drawn.rows = [self._draw(part) for part in row.rows()]
+        if row.leaf is not None:
+            self._add_boxes(drawn, row.path, row.x)
+        self._add_left_out(drawn, row)
+        return drawn
 
-    def _add_parts(self, row: Row, path: KeyPath, x: Any, frozen: str) -> None:
-        trained = {step for step, _ in steps(x, trainable(x))}
-        for step, part in steps(x, children(x)[0]):
-            why = frozen
-            if not why and step not in trained:
-                why = f"{type(x).__name__} does not name it trainable"
-            row.rows.append(self._row(path + (step,), part, why))
-
-    def _add_boxes(self, row: Row, path: KeyPath, x: Any) -> None:
-        """What no walk enters: `x` itself, whose `row` then says so, or what a function works with, a row each."""
+    def _add_boxes(self, drawn: DrawnRow, path: KeyPath, x: Any) -> None:
+        """What no walk enters: `x` itself, which `drawn` then says, or what a function works with, a row each."""
         for _, place, value, why in boxes(x, path):
             if place == path:
-                self._shut(row, "a shut box", why, value, path)
+                self._shut(drawn, "a shut box", why, value, path)
                 continue
-            box = self._shut(Row(str(place), describe(value)), "out of reach", why, value, place)
+            box = self._shut(DrawnRow(str(place), describe(value)), "out of reach", why, value, place)
             if box.shut:
-                row.rows.append(box)
+                drawn.rows.append(box)
 
-    def _add_left_out(self, row: Row, path: KeyPath, x: Any) -> None:
+    def _add_left_out(self, drawn: DrawnRow, row: Row) -> None:
         """The fields of an object that aren't among its children."""
-        parts = children(x)[0]
-        if not isinstance(parts, Mapping):
+        x = row.x
+        if row.branch is None or row.branch.names is None:
             return
         if isinstance(x, (dict, list, tuple, functools.partial, types.FunctionType, types.MethodType)):
             return
         for name, value in attributes(x).items():
-            if name in parts:
+            if name in row.branch.names:
                 continue
-            place = path + (Attribute(name),)
+            place = row.path + (Attribute(name),)
             why = f"not one of {type(x).__name__}'s children"
-            left_out = self._shut(Row(str(place), describe(value)), "left out", why, value, place)
+            left_out = self._shut(DrawnRow(str(place), describe(value)), "left out", why, value, place)
             if not left_out.remarks:
                 left_out.remarks = [why]
-            row.rows.append(left_out)
+            drawn.rows.append(left_out)
 
-    def _array(self, path: KeyPath, array: Any, frozen: str) -> Row:
-        key = parameter_key(array)
-        place, first = self._first.setdefault(key, (path, array))
-        if place is not path:
-            how = "" if lies_alike(array, first) else ", transposed"
-            return Row(str(path), describe(array), str(device_of(array)), [f"tied to {place}{how}: one array"])
-        self._moving.append(array)
-        return _array_row(path, array, f"{_moves(array)}, {self._trains(key, array, frozen)}")
+    def _draw_array(self, row: Row, array: Any) -> DrawnRow:
+        if row.first_place != row.number:
+            how = "" if lies_alike(array, plain(self._flat.at(row.first_place))) else ", transposed"
+            tie = f"tied to {self._paths[row.first_place]}{how}: one array"
+            return DrawnRow(str(row.path), describe(array), str(device_of(array)), [tie])
+        self._moving[row.number] = array
+        return _drawn_array(row.path, array, f"{_moves(array)}, {self._trains(row, array)}")
 
-    def _trains(self, key: tuple, array: Any, frozen: str) -> str:
+    def _is_parameter(self, leaf: int, array: Any) -> bool:
+        return bool(self._flat.may_train[leaf]) and is_trainable_array(array)
+
+    def _trains(self, row: Row, array: Any) -> str:
         """Whether it trains, in words, and why not."""
-        if key in self._training:
+        if self._is_parameter(row.number, array):
             return "trains"
-        why = frozen if is_trainable_array(array) else f"it holds {array.dtype}"
-        if not why:
+        if not is_trainable_array(array):
+            return f"does not train: it holds {array.dtype}"
+        if row.left_out_by is None:
             return "does not train"
-        return f"does not train: {why}"
+        return f"does not train: {row.left_out_by.__name__} does not name it trainable"
 
-    def _shut(self, row: Row, kind: str, why: str, x: Any, path: KeyPath) -> Row:
-        """`row` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is if there are none."""
+    def _shut(self, drawn: DrawnRow, kind: str, why: str, x: Any, path: KeyPath) -> DrawnRow:
+        """`drawn` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is without any."""
         for place, array in arrays_inside(x, path):
             self._out_of_reach[str(place)] = array
-            inner = _array_row(place, array, "stays")
+            inner = _drawn_array(place, array, "stays")
             if is_array(x):
-                row.place, row.remarks = inner.place, inner.remarks
+                drawn.place, drawn.remarks = inner.place, inner.remarks
             else:
-                row.rows.append(inner)
-            row.shut = True
-        if row.shut:
-            row.what = f"{row.what}, {kind}"
-            row.remarks.append(why)
-        return row
+                drawn.rows.append(inner)
+            drawn.shut = True
+        if drawn.shut:
+            drawn.what = f"{drawn.what}, {kind}"
+            drawn.remarks.append(why)
+        return drawn
 
 
 def _moves(array: Any) -> str:
@@ -211,11 +206,11 @@ def _moves(array: Any) -> str:
     return "moves"
 
 
-def _array_row(path: KeyPath, array: Any, remark: str) -> Row:
-    return Row(str(path), describe(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
+def _drawn_array(path: KeyPath, array: Any, remark: str) -> DrawnRow:
+    return DrawnRow(str(path), describe(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
 
 
-def _arrays(arrays: list, do: str) -> str:
+def _arrays(arrays: Collection, do: str) -> str:
     text = f"{many(len(arrays), 'array')} {do}"
     amounts = [f"{size:,} bytes on {device}" for device, size in _bytes(arrays).items()]
     if amounts:
@@ -223,7 +218,7 @@ def _arrays(arrays: list, do: str) -> str:
     return text
 
 
-def _bytes(arrays: list) -> dict[str, int]:
+def _bytes(arrays: Iterable) -> dict[str, int]:
     sums: Counter = Counter()
     for array in arrays:
         sums[str(device_of(array))] += array.nbytes
@@ -260,7 +255,7 @@ _WORDS: list[tuple[Any, Callable[[Any], str]]] = [
 # -- as text with branches, or as HTML that unfolds: neither needs colours or JavaScript -------------------------------
 
 
-def as_text(root: Row, below: list[str]) -> str:
+def as_text(root: DrawnRow, below: list[str]) -> str:
     lines = list(_lines(root, "", ""))
     width = max(len(name) for name, _, _ in lines)
     width_of_place = max(len(place) for _, place, _ in lines)
@@ -268,7 +263,7 @@ def as_text(root: Row, below: list[str]) -> str:
     return "\n".join([*texts, "", *below])
 
 
-def _lines(row: Row, branch: str, indent: str) -> Iterator[tuple[str, str, str]]:
+def _lines(row: DrawnRow, branch: str, indent: str) -> Iterator[tuple[str, str, str]]:
     """(name, place, text) of `row` and of the rows in it, each below the one that it's in."""
     text = "; ".join(row.remarks)
     if row.name and row.what and text:
@@ -291,14 +286,14 @@ _BADGE = "color:#fff;border-radius:.25em;padding:0 .35em;font-size:.85em;backgro
 _BOX = ' style="border:2px dashed #c77700;border-radius:.3em;padding:.1em .5em;margin:.2em 0;width:fit-content"'
 
 
-def as_html(root: Row, below: list[str]) -> str:
+def as_html(root: DrawnRow, below: list[str]) -> str:
     sentences = "<br>".join(map(escape, below))
     is_short = len(list(root.all())) <= 60
     tree = _element(root, levels_open=1000 if is_short else 2)
     return f'<div style="line-height:1.6;max-width:80em">{tree}<p style="margin:.5em 0 0">{sentences}</p></div>'
 
 
-def _element(row: Row, levels_open: int) -> str:
+def _element(row: DrawnRow, levels_open: int) -> str:
     if not row.rows:
         style = _BOX if row.shut else _BESIDE_A_TRIANGLE
         return f"<div{style}>{_line(row)}</div>"
@@ -312,7 +307,7 @@ def _element(row: Row, levels_open: int) -> str:
     return f'<details{attributes}>{summary}<ul style="{_LIST}">{items}</ul></details>'
 
 
-def _line(row: Row) -> str:
+def _line(row: DrawnRow) -> str:
     parts = []
     if row.name:
         parts.append(f"<code>{escape(row.name)}</code>")

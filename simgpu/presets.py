@@ -75,17 +75,34 @@ class Preset(NamedTuple):
 
 def _text(name: str, value: float) -> str:
     if name == "peers":
-        return "yes" if value else "no"
+        if value:
+            return "yes"
+        return "no"
     if name in ("multiprocessors", "queue"):
         return f"{value:,}"
     if name == "memory":
         return f"{value / 1e9:.1f} GB"
     if name.startswith("float") or name in ("bandwidth", "pageable", "pinned"):
-        return f"{value / 1e12:,.2f} TFLOP/s" if name.startswith("float") else f"{value / 1e9:,.0f} GB/s"
-    return f"{value * 1e6:,.0f} µs" if value < 1e-3 else f"{value * 1e3:,.0f} ms"
+        if name.startswith("float"):
+            return f"{value / 1e12:,.2f} TFLOP/s"
+        return f"{value / 1e9:,.0f} GB/s"
+    if value < 1e-3:
+        return f"{value * 1e6:,.0f} µs"
+    return f"{value * 1e3:,.0f} ms"
+
+
+_OF_A_ROW = (
+    "memory", "multiprocessors", "bandwidth", "float16", "float32", "float64", "link", "clock", "architecture",
+    "source",
+)  # fmt: skip
 
 
 def _from_row(name: str, row: dict[str, Any]) -> Preset:
+    missing = [figure for figure in _OF_A_ROW if figure not in row]
+    if missing:
+        raise ValueError(f"simgpu/cards.toml: {name} has no {', '.join(missing)}")
+    if row["link"] not in _TABLES["links"]:
+        raise ValueError(f"simgpu/cards.toml: {name} has the link {row['link']!r}, which [links] hasn't got")
     rates = {rate: row[rate]["peak"] * row[rate]["share"] for rate in ("bandwidth", "float16", "float32", "float64")}
     rates |= _TABLES["links"][row["link"]]
     peers = row.get("peers", _NO_PEERS)["value"]
@@ -93,18 +110,22 @@ def _from_row(name: str, row: dict[str, Any]) -> Preset:
 
 
 PRESETS = {name: _from_row(name, row) for name, row in _TABLES["cards"].items()}
-# For kernels written by hand: each card's clock, and its kind of multiprocessor.
-CLOCKS = {name: (row["clock"], row["architecture"]) for name, row in _TABLES["cards"].items()}
-CAPABILITIES = {"Turing": "75", "Ampere": "80", "Ada": "89", "Hopper": "90"}  # CUDA's number for an architecture
+# What a multiprocessor of each architecture has: see `Card` of jit/figures.py.
+ARCHITECTURES = _TABLES["architectures"]
 CUPYS_VERSION, CUDAS_VERSION = "14.2.0", 12090  # of the libraries whose rules these are
-# CUDA C++ Programming Guide, technical specifications: threads on a multiprocessor, and what's the same for all.
-MOST_THREADS = {"75": 1024, "80": 2048, "89": 1536, "90": 2048}
+# CUDA C++ Programming Guide, technical specifications: what's the same for all cards.
 SAME_FOR_ALL = {
     "WarpSize": 32, "MaxThreadsPerBlock": 1024, "MaxBlockDimX": 1024, "MaxBlockDimY": 1024, "MaxBlockDimZ": 64,
     "MaxGridDimX": 2**31 - 1, "MaxGridDimY": 65535, "MaxGridDimZ": 65535, "MaxSharedMemoryPerBlock": 48 * 1024,
     "MaxRegistersPerBlock": 65536, "MaxRegistersPerMultiprocessor": 65536, "TotalConstantMemory": 65536,
     "ConcurrentKernels": 1, "Integrated": 0, "ManagedMemory": 1, "UnifiedAddressing": 1,
 }  # fmt: skip
+
+
+def multiprocessor(card: str) -> tuple[float, dict[str, Any]]:
+    """A card's clock, and its architecture's figures. For a card that isn't listed, we guess a T4's."""
+    row = _TABLES["cards"].get(card, _TABLES["cards"]["NVIDIA T4"])
+    return row["clock"], ARCHITECTURES[row["architecture"]]
 
 
 def preset(name: Any) -> Preset:

@@ -1,6 +1,7 @@
 """What is made from the lessons: their outputs, the learners' copies, and the list of the guide's examples.
 
     python tools/notebooks.py run [NN ...]   run lessons from top to bottom and store their outputs
+    python tools/notebooks.py run NN --cell BEGINNING   the same, and store only those of cells that begin so
     python tools/notebooks.py exercises      make notebooks/learner/, EXAMPLES.md, the links in README and two more
     python tools/notebooks.py nbgrader DIR   make an nbgrader course of the lessons in a new folder
 
@@ -300,11 +301,17 @@ def examples_page() -> str:
 # -- outputs ----------------------------------------------------------------------------------------------------------
 
 
-def run(path: Path) -> None:
-    """Run a lesson as a learner who solves everything, and store what it prints."""
+def run(path: Path, beginning: str = "") -> None:
+    """Run a lesson as a learner who solves everything, and store what it prints.
+
+    Only cells with this `beginning` get new outputs. Raises `ValueError` if there's none.
+    """
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
+    stored = {cell.id: cell.get("outputs") for cell in notebook.cells if not cell.source.startswith(beginning)}
+    if len(stored) == len(notebook.cells):
+        raise ValueError(f"{path.name} has no cell that begins with {beginning}")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FLUXLITE_PROGRESS"] = str(Path(folder, "progress.json"))
         os.environ["PYTHONPATH"] = str(ROOT)
@@ -313,6 +320,8 @@ def run(path: Path) -> None:
         NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place, coalesce_streams=True).execute()
     notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     for number, cell in enumerate(notebook.cells, 1):
+        if stored.get(cell.id) is not None:
+            cell.outputs = stored[cell.id]
         cell.id = f"cell-{number:02d}"
         cell.metadata = metadata(cell)
         for output in cell.get(
@@ -343,6 +352,7 @@ def asked(arguments: list[str]) -> argparse.Namespace:
     known = [path.name[:2] for path in lessons()]
     running = commands.add_parser("run", help="run lessons from top to bottom and store their outputs")
     running.add_argument("numbers", nargs="*", metavar="NN", help="which lessons; all if there are none")
+    running.add_argument("--cell", default="", metavar="BEGINNING", help="store only what cells show that begin so")
     commands.add_parser("exercises", help="make the learners' copies, EXAMPLES.md and the links")
     assignments = commands.add_parser("nbgrader", help="make an nbgrader course of the lessons")
     assignments.add_argument("folder", type=Path, help="a new folder")
@@ -357,7 +367,7 @@ def main(arguments: list[str]) -> int:
     if given.command == "run":
         for path in lessons(given.numbers):
             print(f"running {path.name}", flush=True)
-            run(path)
+            run(path, given.cell)
     elif given.command == "exercises":
         copies = learners()
         made = {**copies, **pages(), NOTEBOOKS / "EXAMPLES.md": examples_page()}

@@ -12,18 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, on_card_of, plain_types, read_only_types, refuse_tensor
+from ..array_kinds import can_freeze, plain_types, several_cards
+from ..arrays import astype, on_card_of, refuse_tensor
 from ..helping import Readable
-from ..tree.contract import functor, is_leaf, kind_of, this_thread
-from ..tree.flat import ALSO_NUMBERS, KeyPath, flatten
-from ..tree.ties import HERE, card_getters, copy_of, is_array, is_trainable_array, same_view
+from ..tree.contract import functor, is_leaf, kind_of
+from ..tree.flat import ALSO_NUMBERS, KeyPath, Made, flatten
+from ..tree.ties import HERE, copy_of, is_array, is_trainable_array, same_view
 from ..tree.unreached import note_first_meeting, say_what_is_not_trained
 from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
 from ..words import explained, in_words
 from .backward import pull_back
-from .freezing import Level, can_be_frozen
+from .freezing import Level, is_frozen
+from .modes import this_thread
 from .state import Snapshot, keep_state, snapshots_of
-from .tracked import TrackedArray, as_base_class, numbers, plain
+from .tracked import TrackedArray, as_base_class, call_numbers, plain
 
 
 def gradient(f: Callable, *args: Any) -> Any:
@@ -80,7 +82,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
             marked.append(one)
             stand_ins.append(one.stand_in)
             snapshots += one.snapshots
-        with on_first_card_of(args) if card_getters else HERE:  # for what `f` itself computes with NumPy
+        with on_first_card_of(args) if several_cards else HERE:  # for what `f` itself computes with NumPy
             value = run_in_training(f, *stand_ins)
             plain_value = untrack(value, level)  # first, since the backward pass clears the calls
             totals = totals_of(value, level)
@@ -136,17 +138,17 @@ class Marked:
         flat = self.flat
         found_new = False
         try:
-            for x, trains in zip(flat.leaves, flat.trains):
+            for x, may_train in zip(flat.leaves, flat.may_train):
                 kind = x.__class__
-                if kind is np.ndarray and trains and x.dtype.kind == "f":
+                if kind is np.ndarray and may_train and x.dtype.kind == "f":
                     level.freeze(x)
                     self.tracked.append(TrackedArray(x, level))
                     continue
                 if kind in _CONSTANTS or kind is types.FunctionType:
                     tracked = x
                 else:
-                    tracked = track(x, level, trains)
-                if trains and _may_hide_arrays(x, kind) and note_first_meeting(x):
+                    tracked = track(x, level, may_train)
+                if may_train and _may_hide_arrays(x, kind) and note_first_meeting(x):
                     found_new = True
                 self.tracked.append(tracked)
         except (TypeError, RuntimeError) as error:
@@ -166,10 +168,10 @@ class Marked:
                 found.append(None)
             else:
                 found.append(as_gradient(tracked.value, totals.get(tracked), given))
-        for leaf, place in self.flat.trained_later.items():  # it stands at a later place, which may hold W.T
+        for leaf, place in self.flat.trainable_later.items():  # it stands at a later place, which may hold W.T
             if found[leaf] is not None:
                 found[leaf] = same_view(self.flat.at(place), self.flat.leaves[leaf], found[leaf])
-        return self.flat.beside(found, _combine)
+        return self.flat.tree_beside(found, _combine)
 
 
 _CONSTANTS = {type(None), str, bool, bytes, type, np.ufunc, np.dtype, type(len)}
@@ -191,11 +193,11 @@ def _may_hide_arrays(x: Any, kind: type) -> bool:
     return kind not in _CONSTANTS and kind not in _NUMBERS
 
 
-def track(x: Any, level: Level, trains: int = ALSO_NUMBERS) -> Any:
+def track(x: Any, level: Level, may_train: int = ALSO_NUMBERS) -> Any:
     """A leaf as it stands in what `f` gets: tracked, if it has a gradient."""
     kind = type(x)
     if kind is int or kind is float or isinstance(x, np.floating):
-        if trains != ALSO_NUMBERS:
+        if may_train != ALSO_NUMBERS:
             return x
         if kind is int:
             x = float(x)
@@ -205,9 +207,9 @@ def track(x: Any, level: Level, trains: int = ALSO_NUMBERS) -> Any:
     elif not is_trainable_array(x):
         refuse_tensor("gradient", x)
         return x
-    if not trains or x.dtype.kind != "f":
+    if not may_train or x.dtype.kind != "f":
         return x
-    if can_be_frozen(x):
+    if can_freeze(x):
         level.freeze(x)
     return TrackedArray(as_base_class(x), level)
 
@@ -234,7 +236,7 @@ _INSTEAD = (
 def new_level() -> Level:
     """A level for one call. From the first one on, the usual derivatives are in the table."""
     _fill_table()
-    return Level(next(numbers))
+    return Level(next(call_numbers))
 
 
 @functools.cache
@@ -286,7 +288,7 @@ def untrack(value: Any, level: Level) -> Any:
             return fmap(lambda leaf: untrack(leaf, level), value)
         # An object, such as the model: what doesn't train is the argument's own.
         return fmap(lambda leaf: copy_of(leaf) if is_array(leaf) else untrack(leaf, level), value)
-    if kind in read_only_types and not value.flags.writeable:
+    if is_frozen(value):
         return copy_of(value)  # it was computed with, and may be the `data` of something tracked
     return value
 
@@ -303,7 +305,7 @@ def _untrack_array(tracked: TrackedArray, level: Level) -> Any:
     _, arguments, _, _ = tracked.call
     if any(inner is argument for argument in arguments):
         return copy_of(inner)
-    if type(inner) in read_only_types:
+    if can_freeze(inner):
         inner.flags.writeable = True
     return inner
 
@@ -339,14 +341,14 @@ class Gradient(Record):
     """
 
 
-def _combine(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
-    """The gradient of `x`, made from those of its parts."""
-    if kind.is_box:
-        return make(x, names, parts)
-    if names is None:
-        return type_of_parts(x)(parts)
+def _combine(branch: Made, parts: list) -> Any:
+    """The gradient of what stands at a branch, made from those of its parts."""
+    if branch.kind.is_box:
+        return branch.make(branch.x, branch.names, parts)
+    if branch.names is None:
+        return type_of_parts(branch.x)(parts)
     made = object.__new__(Gradient)
-    made.__dict__ = dict(zip(names, parts))
+    made.__dict__ = dict(zip(branch.names, parts))
     return made
 
 
@@ -378,7 +380,7 @@ def _may_be_given(g: Any, owner: Any, given: set[int]) -> bool:
     """Whether `g`, which is or views `owner`, is ours alone, so that the program may have it."""
     if id(owner) in given or not is_array(owner):
         return False
-    if type(g) in read_only_types and not g.flags.writeable:
+    if is_frozen(g):
         return False  # an operand or a result, which the program may see, or a broadcast one
     # A view comes back through a transposition or a reshape. It has to be of all of an array made on the way.
     return owner is g or owner.size == g.size

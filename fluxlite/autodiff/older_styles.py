@@ -16,7 +16,7 @@ from ..tree.walks import is_mutable, nodes, on_first_card_of, trainables
 from ..words import explained
 from .freezing import PARAMETERS
 from .gradients import as_gradient, new_level, run_in_training, totals_of, track, untrack
-from .state import contents_of, detach
+from .state import changeable_contents, detach
 from .tracked import TrackedArray
 
 
@@ -170,7 +170,7 @@ def _detach(objects: list) -> None:
     """Take the tracking off what `f` put into these objects and containers."""
     known: dict[int, Any] = {}
     for x in objects:
-        now = contents_of(x)
+        now = changeable_contents(x)
         entries: list[tuple[Any, Any]]
         if isinstance(x, list):
             entries = list(enumerate(now))

@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arrays import are_half, narrow, plain_types, wide
+from ..array_kinds import can_freeze, plain_types
+from ..arrays import are_half, narrow, wide
 from ..tree.ties import is_tracked
 from ..words import explained
-from .freezing import can_be_frozen
 
 Pullback = Callable[..., Any]
 
@@ -132,7 +132,7 @@ def _with_check(function: Any, position: int, pullback: Pullback | None) -> Pull
 @contextlib.contextmanager
 def _read_only(g: Any, name: str) -> Iterator[None]:
     """`g` can't be changed in this block, where its library has such a flag."""
-    freezes = can_be_frozen(g) and g.flags.writeable
+    freezes = can_freeze(g) and g.flags.writeable
     if freezes:
         g.flags.writeable = False
     try:
@@ -151,7 +151,7 @@ def _make_writable(piece: Any, g: Any) -> None:
     base = piece
     while base is not None and base is not g:
         base = getattr(base, "base", None)
-    if base is g and piece is not g and can_be_frozen(piece):
+    if base is g and piece is not g and can_freeze(piece):
         piece.flags.writeable = True
 
 
@@ -305,18 +305,19 @@ class Call:
     def _is_default(self, key: str, value: Any) -> bool:
         return value is _defaults(self.function).get(key, ...) or value is _SILENT.get(key, ...)
 
-    def unknown(self, names: tuple[str, ...]) -> str | None:
+    def unknown_keyword(self, names: tuple[str, ...]) -> str | None:
         """The first keyword that isn't among the `names`; None if there's none."""
         for key in self.kwargs:
             if key not in names:
                 return key
         return None
 
-    def refuse_unknown(self, names: tuple[str, ...]) -> NoReturn:
+    def raise_unknown_keyword(self, names: tuple[str, ...]) -> NoReturn:
         """Raises `TypeError` for a keyword that isn't among the `names`."""
         knows = f"it knows {', '.join(names)}" if names else "it knows none"
+        unknown = self.unknown_keyword(names)
         raise TypeError(
-            f"the derivative rule of {name_of(self.function)} doesn't know the keyword {self.unknown(names)!r}; "
+            f"the derivative rule of {name_of(self.function)} doesn't know the keyword {unknown!r}; "
             f"{knows}. Leave it out, or compute outside the gradient with x.data"
         )
 

@@ -11,10 +11,11 @@ from operator import is_
 from typing import Any
 
 from ..messages import warn
-from ..tree.contract import Automatic, attributes, is_leaf, kind_of, put_attribute, trainable
+from ..tree.contract import attributes, is_leaf, kind_of, put_attribute, trainable
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, Made
 from ..tree.ties import copy_of, is_array
 from ..tree.walks import fmap, nodes
+from .modes import Automatic
 from .tracked import TrackedArray
 
 _ABSENT = object()
@@ -56,15 +57,15 @@ def snapshots_of(flat: Flat, made: list) -> list[Snapshot]:
             found.append(Snapshot(flat, number, copy, held, held.copy()))
             if held.get("active", copy) is None:  # a mode, which `functor` didn't see in the class
                 type(copy).active = Automatic()
-        elif branch.kind.is_box and branch.trains == ALSO_NUMBERS:
+        elif branch.kind.is_box and branch.may_train == ALSO_NUMBERS:
             continue  # a container of data, which has no state
         elif not isinstance(copy, _UNCHANGING):
             contents = copy if isinstance(copy, (list, dict)) else None
-            found.append(Snapshot(flat, number, copy, contents, contents_of(copy).copy()))
+            found.append(Snapshot(flat, number, copy, contents, changeable_contents(copy).copy()))
     return found
 
 
-def contents_of(x: Any) -> Any:
+def changeable_contents(x: Any) -> Any:
     """What may change in `x`, as a list or a dict."""
     if isinstance(x, (list, dict)):
         return x
@@ -110,14 +111,14 @@ def _assigned(snapshot: Snapshot, known: dict[int, Any]) -> list[tuple[str, Any]
     now = snapshot.now()
     before = snapshot.before
     x = snapshot.original()
-    trains = any(branch.x is x and branch.trains for branch in snapshot.flat.recipe)
+    may_train = any(branch.x is x and branch.may_train for branch in snapshot.flat.recipe)
     found = []
     for name in {**now, **before}:
         value = now.get(name, _ABSENT)
         old = before.get(name, _ABSENT)
         if value is old:
             continue
-        if trains:
+        if may_train:
             _check_no_parameter(snapshot, name, old, "deleted" if value is _ABSENT else "replaced")
         if value is not _ABSENT:
             value = detach(value, known)

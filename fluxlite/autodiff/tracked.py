@@ -13,11 +13,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types, refuse_tensor
+from ..array_kinds import ARRAY_KINDS, ArrayKind, can_freeze
+from ..arrays import astype, getitem, of_type, on_card_of, refuse_tensor
 from ..helping import Readable
 from ..tree.ties import is_trainable_array, parameter_key
 from ..words import in_words
-from .freezing import PARAMETERS, Level, can_be_frozen
+from .freezing import PARAMETERS, Level
 from .rules import (
     COMPOSED,
     METHODS,
@@ -31,7 +32,7 @@ from .rules import (
     refuse_operand,
 )
 
-numbers = itertools.count(1)
+call_numbers = itertools.count(1)
 
 CLOSED = (
     "was computed inside a gradient call that has ended, and is only kept for its value: return it from the function "
@@ -169,7 +170,7 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
     def __init__(self, value: Any, level: Level, call: Any = None):
         self.value = value
         self.level = level
-        self.number = next(numbers)
+        self.number = next(call_numbers)
         # (derivative, arguments, keywords, parents), each parent an operand with its pullback; None for what was
         # tracked from the start. A plain tuple, since one is made for every operation.
         self.call = call
@@ -236,7 +237,7 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
             got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else in_words(value)
             raise TypeError(f"this param's data is a plain array of floats, of shape {self.shape}; got {got}")
         self.value = value
-        self.number = next(numbers)  # a call recorded before this line has a lower one, and `back` notices
+        self.number = next(call_numbers)  # a call recorded before this line has a lower one, and `back` notices
 
     shape = _of_the_value("shape", of_a_float=())
     ndim = _of_the_value("ndim", of_a_float=0)
@@ -354,7 +355,7 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
     if kwargs or len(args) > derivative.most_positional:
         call = Call(function, args, kwargs)
         call.arrange(derivative.names, derivative.most_positional)
-        if call.unknown(derivative.names) is not None:
+        if call.unknown_keyword(derivative.names) is not None:
             return _rephrase(call, derivative)
         call.take_operands(derivative)
         args, kwargs = call.args, call.kwargs
@@ -392,14 +393,21 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
         arguments = [kept, *arguments]
     if result is None:
         raise TypeError(f"{name_of(function)} gave None, not an array: does its function end with return?")
-    if level is not PARAMETERS:  # ours alone, so nobody waits for its release; `untrack` hands it out writable
-        if type(result) is np.ndarray:
+    kind = type(result)
+    if kind is np.ndarray:
+        if level is not PARAMETERS:  # ours alone, so nobody waits for its release; `untrack` hands it out writable
             result.setflags(write=False)
-        elif type(result) in read_only_types:
-            result.flags.writeable = False
-    for tell in on_record:
-        tell(result)
+    elif kind in ARRAY_KINDS:
+        _note_result(result, ARRAY_KINDS[kind], level)
     return TrackedArray(result, level, (derivative, arguments, kwargs, parents))
+
+
+def _note_result(result: Any, kind: ArrayKind, level: Level) -> None:
+    """What `record` does with the result of a device."""
+    if kind.can_freeze and level is not PARAMETERS:
+        result.flags.writeable = False
+    if kind.on_record is not None:
+        kind.on_record(result)
 
 
 def _run_forward(function: Any, derivative: Any, arguments: list) -> tuple[Any, Any]:
@@ -420,7 +428,7 @@ def _keep(x: Any, level: Level, as_array: bool = False) -> Any:
         return x.astype(float)
     if isinstance(x, Rational) and not isinstance(x, (int, np.integer)):
         return float(x)  # a fraction
-    if can_be_frozen(x):
+    if can_freeze(x):
         if level is not PARAMETERS:
             level.freeze(x)
         return as_base_class(x)
@@ -447,7 +455,7 @@ def _rephrase(call: Call, derivative: Any) -> Any:
     """A call with a keyword that the derivative doesn't know, said in other terms; `TypeError` if there are none."""
     load_rarer()  # which has most of them
     if call.function not in REPHRASED:
-        call.refuse_unknown(derivative.names)
+        call.raise_unknown_keyword(derivative.names)
     return _compose(call, REPHRASED[call.function])
 
 
@@ -455,8 +463,8 @@ def _compose(call: Call, composition: Callable) -> Any:
     """The call of a function that's written in terms of others: of those."""
     names, most_positional = parameter_names(composition)
     call.arrange(names, most_positional)
-    if call.unknown(names) is not None:
-        call.refuse_unknown(names)
+    if call.unknown_keyword(names) is not None:
+        call.raise_unknown_keyword(names)
     args, kwargs = call.args, call.kwargs
     try:
         return composition(*args, **kwargs)

@@ -10,14 +10,16 @@
 What the rest of fluxlite does for it, a line each:
 
 - `take_steps` in optim/update.py hands a captured parameter's step to `take_captured_step`.
-- `Dropout` and `rrelu` draw through `drawn_like`, which a captured array answers with its program's `draw`.
+- `Dropout` draws through `drawn_like`, which a captured array answers in a way of its own.
 - `train(captured=True)` captures its step.
-- Derivatives that are quicker for plain arrays ask `is_plain`, and a captured array is one.
+- Derivatives that are quicker for plain arrays ask whether a type is in `plain_types`. Captured arrays' is.
 """
 
-from ..arrays import device_of, own_draws, own_steps, plain_types, read_only_types
+from typing import Any
+
+from ..array_kinds import ArrayKind, register
+from ..arrays import add_at_on_the_host
 from ..devices.base import CPU
-from ..tree.ties import address
 from .optimizing import take_captured_step
 from .program import CaptureError
 from .recorded import CapturedArray, draw_like
@@ -25,9 +27,24 @@ from .step import CapturedStep, captured
 
 __all__ = ["CaptureError", "CapturedStep", "captured"]
 
-address.register(CapturedArray, lambda x: x.value.__array_interface__["data"][0])
-device_of.register(CapturedArray, lambda x: CPU)
-read_only_types.add(CapturedArray)
-plain_types.add(CapturedArray)
-own_steps[CapturedArray] = take_captured_step
-own_draws[CapturedArray] = draw_like
+
+def _device_of(x: CapturedArray) -> Any:
+    return CPU
+
+
+def _address(x: CapturedArray) -> int:
+    return x.value.__array_interface__["data"][0]
+
+
+register(
+    CapturedArray,
+    ArrayKind(
+        device_of=_device_of,
+        address=_address,
+        add_at=add_at_on_the_host,
+        can_freeze=True,
+        is_plain=True,
+        take_step=take_captured_step,
+        draw=draw_like,
+    ),
+)

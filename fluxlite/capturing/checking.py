@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..devices.base import CPU
 from .places import Place, Places
 from .plan import MISSED
 from .program import CaptureError
@@ -18,6 +19,7 @@ def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, 
     after_replay = held.values()
     held.put_back()
     result = step.eager(*args, **kwargs)
+    held.keep_in_place()
     if replayed is MISSED:  # something was replaced: the next call records
         return result
     after = held.values()
@@ -43,9 +45,11 @@ class _Held:
     def __init__(self, places: Places, arrays: list[np.ndarray]) -> None:
         found: list[Place] = [place for place in places.arrays if type(place.value) is np.ndarray]
         self.names = [str(place) for place in found] + ["an argument"] * len(arrays)
+        self._places = found
         self._arrays = [place.value for place in found] + arrays
         self._memories = [leaf.memory for leaf in places.leaves]
         self._generators = [place.value for place in places.arrays if isinstance(place.value, np.random.Generator)]
+        self._generators.append(CPU.rng)
         self.names += ["an optimizer's count"] * len(self._memories) + ["a generator"] * len(self._generators)
         self._put: list[Callable[[], None]] = []
         self._before = self.values()
@@ -54,6 +58,14 @@ class _Held:
         counts = [_counts(memory) for memory in self._memories]
         states = [generator.bit_generator.state for generator in self._generators]
         return [*[x.copy() for x in self._arrays], *counts, *states]
+
+    def keep_in_place(self) -> None:
+        """State that the step has assigned, such as a running mean, is in the array that was there, as in a replay."""
+        for place in self._places:
+            now = place.now()
+            if now is not place.value and getattr(now, "shape", None) == place.value.shape:
+                place.value[...] = now
+                place.put(place.value)
 
     def put_back(self) -> None:
         before = iter(self._before)

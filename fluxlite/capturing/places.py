@@ -229,27 +229,20 @@ class Places:
 
     def _class(self, cls: Any) -> None:
         for base in cls.__mro__:
-            if _is_a_librarys(base.__module__):
+            if _is_a_librarys(base.__module__) or base.__module__ in sys.stdlib_module_names:
                 continue
             self.sizes.append((base, len(vars(base))))
             for name, value in list(vars(base).items()):
-                if isinstance(value, (staticmethod, classmethod)):
-                    value = value.__func__
-                if isinstance(value, property):
-                    self._waiting += [value.fget]
-                elif isinstance(value, types.FunctionType):
-                    self._waiting.append(value)
-                elif isinstance(value, functools.cached_property):
-                    self._waiting.append(value.func)
-                if name in self._names and not isinstance(value, (types.MemberDescriptorType, property)):
+                self._waiting += _functions_in(value)
+                if name in self._names and not name.startswith("__") and (id(base), name) not in self._met:
+                    self._met.add((id(base), name))
                     self._class_attribute(base, name, value)
 
-    def _class_attribute(self, cls: Any, name: str, value: Any) -> None:
-        if (id(cls), name) in self._met or name.startswith("__"):
-            return
-        self._met.add((id(cls), name))
-        place = Place(cls, name, False, value)
-        (self.arrays if _holds_array(value) else self.values).append(place)
+    def _class_attribute(self, cls: type, name: str, value: Any) -> None:
+        if _holds_array(value):
+            self.arrays.append(Place(cls, name, False, value))
+        else:
+            self.values.append(Place(vars(cls), name, True, value))
         self._waiting.append(value)
 
     def _object(self, x: Any) -> None:
@@ -389,6 +382,19 @@ def _holds_array(x: Any) -> bool:
     if type(x) is functools.partial:
         return any(map(_holds_array, (*x.args, *x.keywords.values())))
     return False
+
+
+def _functions_in(x: Any) -> list:
+    """The functions that an attribute of a class runs."""
+    if isinstance(x, (staticmethod, classmethod)):
+        return [x.__func__]
+    if isinstance(x, property):
+        return [x.fget]
+    if isinstance(x, functools.cached_property):
+        return [x.func]
+    if isinstance(x, types.FunctionType):
+        return [x]
+    return []
 
 
 def _stand_in(x: Any, program: Program) -> Any:

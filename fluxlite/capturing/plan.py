@@ -10,6 +10,7 @@ what is left before the error goes on.
 """
 
 import contextlib
+import dis
 import warnings
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -186,7 +187,9 @@ class Writer:
         if call.form == "in place":
             return f"{function}({given})"
         out = self.name(call.out)
-        if call.form == "ufunc" and not more and call.function not in (np.maximum, np.minimum):  # NumPy wants out= there
+        if (
+            call.form == "ufunc" and not more and call.function not in (np.maximum, np.minimum)
+        ):  # NumPy wants out= there
             return f"{function}({given}, {out})"
         if call.form == "reduce" and not call.kwargs.keys() - {"axis", "keepdims"}:
             axis = self.name(call.kwargs.get("axis", 0))
@@ -315,12 +318,12 @@ class Plan:
     def _finish(self, error: BaseException, values: dict[str, Any]) -> None:
         """Something outside has been changed, and then came an error: do the rest, so that it's as after the call.
 
-        Ctrl-C comes between two calls, and NumPy's floating-point errors after one; only for want of memory, a call
-        hasn't begun.
+        An interrupt or a floating-point error comes after the call that the line makes. Only if it comes elsewhere in
+        the line, or for want of memory, the call has to be made again.
         """
         line: Any = error.__traceback__.tb_lineno  # type: ignore[union-attr]
         values = self.space | values
-        is_done = not isinstance(error, MemoryError)
+        is_done = _is_in_a_call(error) and not isinstance(error, MemoryError)
         rest = [statement for number, statement in self._rest if number > line or (number == line and not is_done)]
         while rest:
             with np.errstate(all="ignore"), warnings.catch_warnings(), contextlib.suppress(KeyboardInterrupt):
@@ -337,6 +340,13 @@ class Plan:
                 return self.lines_of_calls[step.tb_lineno].line
             step = step.tb_next
         return ""
+
+
+def _is_in_a_call(error: BaseException) -> bool:
+    """Whether an error came out of a call in the replay's line, or just after it."""
+    step: Any = error.__traceback__
+    operation = step.tb_frame.f_code.co_code[step.tb_lasti]
+    return "CALL" in dis.opname[operation]
 
 
 def _changes_outside(call: Call, program: Program) -> bool:

@@ -298,7 +298,10 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
 
     item = _refusing("x.item()", "Return it, and read it after the call")
     tolist = _refusing("x.tolist()", "Return it, and read it after the call")
-    __array__ = _refusing("np.asarray(x)", "Return it, and read it after the call")
+    __array__ = _refusing(
+        "a plain array (np.asarray(x), y[...] = x, y[x])",
+        "Make new arrays from those that the step has, as in np.zeros_like(x, shape=…), or before the call",
+    )
     __dlpack__ = _refusing("from_dlpack(x)")
     __reduce_ex__ = _refusing("pickling or copying")
     __deepcopy__ = _refusing("copy.deepcopy")

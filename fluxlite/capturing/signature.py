@@ -105,7 +105,9 @@ def template(result: Any, outputs: list[CapturedArray]) -> Any:
     if not is_leaf(result):
         flat = flatten(result)
         if any(isinstance(leaf, CapturedArray) for leaf in flat.leaves):
-            return Rebuilt(flat, [template(leaf, outputs) for leaf in flat.leaves])
+            plain = [leaf.value if isinstance(leaf, CapturedArray) else leaf for leaf in flat.leaves]
+            leaves = [template(leaf, outputs) for leaf in flat.leaves]
+            return Rebuilt(flatten(flat.results(plain)[flat.root]), leaves)  # which keeps none of the captured arrays
     return result  # it was found, and isn't changed
 
 

@@ -9,9 +9,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ..autodiff.modes import this_thread
 from ..helping import AsWritten
 from ..messages import notice
-from ..tree.contract import this_thread
 from ..words import check_callable, check_whole
 from .checking import checked_call
 from .plan import MISSED, Plan
@@ -63,7 +63,7 @@ class CapturedStep:
         self.eager = step
         self.check = check
         self._lock = threading.RLock()  # two threads would write into the same buffers
-        self._plans: dict[Any, Plan] = {}  # the latest last
+        self.plans: dict[Any, Plan] = {}  # the latest last
         self._latest: Plan | None = None
         self._earlier: dict[Any, Program] = {}  # what the latest recorded run did, for each signature
         self._runs: dict[Any, int] = {}
@@ -73,7 +73,7 @@ class CapturedStep:
     def clear(self) -> None:
         """Forget what was recorded, and free its memory. The next call records anew."""
         with self._lock:
-            self._plans.clear()
+            self.plans.clear()
             self._latest = None
             self._earlier.clear()
             self._runs.clear()
@@ -81,9 +81,9 @@ class CapturedStep:
 
     def explain(self) -> str:
         """What was recorded: for each signature, the calls, the buffers and their bytes, and the replay itself."""
-        if not self._plans:
+        if not self.plans:
             return AsWritten(f"{self!r} has no replay yet: it records in its first calls")
-        return AsWritten("\n\n".join(plan.described() for plan in self._plans.values()))
+        return AsWritten("\n\n".join(plan.described() for plan in self.plans.values()))
 
     def __get__(self, owner: Any, cls: Any = None) -> Any:
         """As a method, the step gets its object as its first argument."""
@@ -125,7 +125,7 @@ class CapturedStep:
         arrays: list = []
         others: list = []
         key = signature((args, kwargs), arrays, others)
-        plan = self._plans.get(key)
+        plan = self.plans.get(key)
         if plan is None:
             return self._record(key, args, kwargs, others)
         if self.check:
@@ -140,7 +140,7 @@ class CapturedStep:
         return result
 
     def _forget(self, key: Any) -> None:
-        if self._plans.pop(key, None) is self._latest:
+        if self.plans.pop(key, None) is self._latest:
             self._latest = None
         self._earlier.pop(key, None)
         self._runs.pop(key, None)
@@ -172,9 +172,9 @@ class CapturedStep:
 
     def _keep(self, key: Any, recording: "Recording", others: list) -> None:
         plan = recording.plan()
-        if len(self._plans) >= _KEPT:
-            self._forget(next(iter(self._plans)))
-        self._plans[key] = plan
+        if len(self.plans) >= _KEPT:
+            self._forget(next(iter(self.plans)))
+        self.plans[key] = plan
         self._latest = plan
         for x in others:
             with contextlib.suppress(TypeError):  # not everything can be held weakly

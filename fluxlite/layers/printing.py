@@ -3,13 +3,14 @@
 import functools
 import inspect
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from ..arrays import device_of, identity
 from ..autodiff.tracked import plain
-from ..tree.contract import children, on_registration, trainable
-from ..tree.ties import is_array, parameter_key
+from ..tree.contract import on_registration
+from ..tree.rows import Row, root_row
+from ..tree.ties import is_array
 
 WIDTH = 80  # what's longer has a line for each part
 MOST = 40  # lines for the parts of one thing
@@ -41,67 +42,103 @@ on_registration.append(print_as_tree)
 def text(x: Any) -> str | None:
     """A model with the number of parameters of each part, on one line, or on one for each part."""
     try:
-        root = Part(x)
+        root = Part(root_row(x))
     except (ValueError, RuntimeError, AttributeError):  # a cycle, or an object that isn't finished
         return None
     if not root.is_object or not root.holds():
         return None
-    with_places = len(root.places) > 1 and root.has_lines()
+    with_places = len(root.count.places) > 1 and root.has_lines()
     lines = list(root.lines("", with_places))
     line, comment = lines.pop()
     if lines:
-        comment = root.comment(" in all")
-    if root.places != ["CPU"]:
-        comment += root.where()
+        comment = root.count.comment(" in all")
+    if root.count.places != ["CPU"]:
+        comment += root.count.where()
     lines.append((line.removesuffix(","), comment))
     width = max(len(line) for line, _ in lines) + 6
     return "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
 
 
-class Part:
-    """A part of a model: what stands before it, its own parts, and all arrays in it. It copies no values."""
+class Count:
+    """How many numbers there are in some rows, a tied array's once, and on which devices."""
 
-    def __init__(self, x: Any, before: str = "", trains: Any = True) -> None:
-        self.x = x = plain(x)  # a model may be kept after its gradient
-        self.before = before
-        self.is_layer = hasattr(type(x), "_in_lines")
-        self.is_object = False
-        self.parts: list[Part] = []
-        self.arrays: dict[tuple, Any] = {}  # by the keys that tied ones share
-        self.trained: set[tuple] = set()  # the keys of those that an optimizer may change
+    def __init__(self) -> None:
+        self.arrays: dict[int, Any] = {}  # by the number of the leaf
+        self.trainable: set[int] = set()  # those of them that an optimizer may change
         self.places: list[str] = []  # the devices on which they are
-        if is_array(x):
-            key = parameter_key(x)
-            self.arrays[key] = x
-            self.places.append(str(device_of(x)))
-            if trains and x.dtype.kind == "f":
-                self.trained.add(key)
-            return
-        parts = children(x)[0]
-        if not isinstance(parts, Mapping):
-            self.hold([Part(part, "", trains) for part in parts])
-        elif isinstance(x, dict):
-            self.hold([Part(part, f"{key!r}: ", trains) for key, part in parts.items()])
-        else:
-            self.is_object = (
-                hasattr(x, "__dict__") and not isinstance(x, functools.partial) and not inspect.isroutine(x)
-            )
-            named: Any = trainable(x)
-            for key, part in parts.items():
-                before = "" if self.is_layer else f"{key}="
-                self.hold([Part(part, before, trains and key in named)])
 
-    def hold(self, parts: "list[Part]") -> None:
-        for part in parts:
-            self.arrays.update(part.arrays)
-            self.trained |= part.trained
-            self.places += [place for place in part.places if place not in self.places]
-            if self.is_layer and isinstance(part.x, (tuple, dict)):  # the layers of a Chain stand for themselves
-                for name, layer in zip(part.x, part.parts):
-                    layer.before = f"{name}=" if isinstance(part.x, dict) else ""
-                self.parts += part.parts
+    def add_array(self, row: Row, x: Any) -> None:
+        leaf = row.leaf
+        assert leaf is not None
+        self.arrays[leaf] = x
+        self.places.append(str(device_of(x)))
+        if row.left_out_by is None and x.dtype.kind == "f":
+            self.trainable.add(leaf)
+
+    def add(self, other: "Count") -> None:
+        self.arrays.update(other.arrays)
+        self.trainable |= other.trainable
+        self.places += [place for place in other.places if place not in self.places]
+
+    def comment(self, how: str = "") -> str:
+        """How many parameters there are, and how many other numbers, such as the running means of `BatchNorm`."""
+        count = sum(self.arrays[leaf].size for leaf in self.trainable)
+        others = sum(array.size for array in self.arrays.values()) - count
+        if not self.arrays:
+            return ""
+        if not others:
+            return f"# {_number(count)} parameters{how}"
+        if not count:
+            return f"# {_number(others)} not trained"
+        return f"# {_number(count)} parameters{how}, plus {_number(others)} not trained"
+
+    def where(self) -> str:
+        if not self.arrays:
+            return ""
+        return f", on {' and '.join(self.places)}"
+
+    def full_comment(self, with_places: bool) -> str:
+        if with_places:
+            return self.comment() + self.where()
+        return self.comment()
+
+
+class Part:
+    """A row of a model as it prints: what stands before it, its own parts, and a count of all in it."""
+
+    def __init__(self, row: Row, before: str = "") -> None:
+        self.x = plain(row.x)  # a model may be kept after its gradient
+        self.before = before
+        self.is_layer = hasattr(type(self.x), "_in_lines")
+        self.has_names = row.branch is not None and row.branch.names is not None
+        self.is_object = self.has_names and _is_object(self.x)
+        self.parts: list[Part] = []
+        self.count = Count()
+        if is_array(self.x):
+            self.count.add_array(row, self.x)
+        for inner in row.rows():
+            part = Part(inner, self._label(inner.path[-1]))
+            self.count.add(part.count)
+            if self.is_layer and isinstance(part.x, (tuple, dict)):
+                self.parts += part.layers_inside()
             else:
                 self.parts.append(part)
+
+    def _label(self, step: Any) -> str:
+        """What stands before the part at this step of the path."""
+        if isinstance(self.x, dict):
+            return f"{step!r}: "
+        if self.is_layer or not self.has_names:
+            return ""
+        return f"{step}="
+
+    def layers_inside(self) -> "list[Part]":
+        """The layers of a Chain, which stand in it without the tuple or the dict that holds them."""
+        for layer, name in zip(self.parts, self.x):
+            layer.before = ""
+            if isinstance(self.x, dict):
+                layer.before = f"{name}="
+        return self.parts
 
     def has_lines(self) -> bool:
         """Whether it has a line for each part, and not one as a whole."""
@@ -117,45 +154,29 @@ class Part:
 
     def holds(self) -> bool:
         """Whether there's an array in it, or a layer."""
-        return bool(self.arrays) or self.is_layer or any(part.holds() for part in self.parts)
+        return bool(self.count.arrays) or self.is_layer or any(part.holds() for part in self.parts)
 
     def lines(self, indent: str, with_places: bool) -> Iterator[tuple[str, str]]:
         """Its lines, each with a comment, which may also say on which devices its arrays are."""
         if not self.has_lines():
-            yield f"{indent}{self.before}{one_line(self.x)},", self.full_comment(with_places)
+            yield f"{indent}{self.before}{one_line(self.x)},", self.count.full_comment(with_places)
             return
         kind = type(self.x).__name__
         opening, closing = BRACKETS.get(kind, (f"{kind}(", ")"))
         yield f"{indent}{self.before}{opening}", ""
         for part in self.parts[:MOST]:
             yield from part.lines(indent + "  ", with_places)
-        if len(self.parts) > MOST:
-            others = Part(None)
-            others.hold(self.parts[MOST:])
-            yield f"{indent}  … {len(others.parts):,} more", others.full_comment(with_places)
+        others = self.parts[MOST:]
+        if others:
+            count = Count()
+            for part in others:
+                count.add(part.count)
+            yield f"{indent}  … {len(others):,} more", count.full_comment(with_places)
         yield f"{indent}{closing},", ""
 
-    def full_comment(self, with_places: bool) -> str:
-        if with_places:
-            return self.comment() + self.where()
-        return self.comment()
 
-    def comment(self, how: str = "") -> str:
-        """How many parameters there are, and how many other numbers, such as the running means of `BatchNorm`."""
-        count = sum(self.arrays[key].size for key in self.trained)
-        others = sum(array.size for array in self.arrays.values()) - count
-        if not self.arrays:
-            return ""
-        if not others:
-            return f"# {_number(count)} parameters{how}"
-        if not count:
-            return f"# {_number(others)} not trained"
-        return f"# {_number(count)} parameters{how}, plus {_number(others)} not trained"
-
-    def where(self) -> str:
-        if not self.arrays:
-            return ""
-        return f", on {' and '.join(self.places)}"
+def _is_object(x: Any) -> bool:
+    return hasattr(x, "__dict__") and not isinstance(x, (dict, functools.partial)) and not inspect.isroutine(x)
 
 
 def _number(count: int) -> str:

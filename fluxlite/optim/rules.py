@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import astype, device_of, is_half, launchers, move, on_card_of, wide
+from ..array_kinds import launcher_of
+from ..arrays import astype, device_of, is_half, move, on_card_of, wide
 from ..coming_from import KEYWORDS, sentence
 from ..tree.walks import fmap, leaves, nodes
 from ..words import check_bool, check_number, check_whole, explained, in_words
@@ -154,18 +155,18 @@ class Fusible(Formula):
     # ``formula(x, g, *remembered, *numbers)``: what to subtract from `x`. It changes what's remembered in place.
     formula: ClassVar[Callable[..., Any]]
 
-    def numbers(self, memory: dict[str, Any]) -> tuple:
-        """What the host computes once for a step, such as ``1 - beta**steps``. It counts the step in `memory`."""
+    def begin_step(self, memory: dict[str, Any]) -> tuple:
+        """Count the step in `memory`. Gives what the host computes once for it, such as ``1 - beta**steps``."""
         return ()
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        if type(x) in launchers:
+        if launcher_of(x) is not None:
             return self._launch(memory, x, g, False)
-        return self.formula(x, g, *memory.values(), *self.numbers(memory))
+        return self.formula(x, g, *memory.values(), *self.begin_step(memory))
 
     @takes_float16
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        if type(x) not in launchers or type(self).change is not Fusible.change:  # one of your own may do anything
+        if launcher_of(x) is None or type(self).change is not Fusible.change:  # one of your own may do anything
             return super().apply(memory, x, g)
         if is_half(x):
             memory = in_full(memory)
@@ -187,7 +188,8 @@ class Fusible(Formula):
                 constants.append((name, value))
         kind: Any = type(self)
         step = _step(kind, tuple(lengths), tuple(constants), is_taken)
-        return launchers[type(x)](step, (x, g, *own, *memory.values(), *self.numbers(memory)))
+        launch: Any = launcher_of(x)
+        return launch(step, (x, g, *own, *memory.values(), *self.begin_step(memory)))
 
 
 _SINGLE = -1  # the length of what isn't a pair
@@ -300,7 +302,7 @@ class Adam(Fusible):
     epsilon: float = 1e-8
     remembers = "mean square steps"
 
-    def numbers(self, memory: dict[str, Any]) -> tuple:
+    def begin_step(self, memory: dict[str, Any]) -> tuple:
         memory["steps"] += 1
         steps = memory["steps"]
         of_mean, of_square = self.beta
@@ -327,11 +329,11 @@ class AdamW(Adam):
     decay: float = 0.0
     couple: bool = field(default=True, kw_only=True)
 
-    def numbers(self, memory: dict[str, Any]) -> tuple:
+    def begin_step(self, memory: dict[str, Any]) -> tuple:
         share = self.decay
         if self.couple:
             share = self.eta * self.decay
-        return share, *super().numbers(memory)
+        return share, *super().begin_step(memory)
 
     def formula(self, x, g, mean, square, steps, share, *numbers):
         return super().formula(x, g, mean, square, steps, *numbers) + share * x
@@ -344,8 +346,8 @@ class NAdam(Adam):
     The first `beta` stays the same, as in Flux. PyTorch's begins at half of it and grows, so its steps differ.
     """
 
-    def numbers(self, memory: dict[str, Any]) -> tuple:
-        _, start = super().numbers(memory)
+    def begin_step(self, memory: dict[str, Any]) -> tuple:
+        _, start = super().begin_step(memory)
         of_mean, of_square = self.beta
         steps = memory["steps"]
         kept = of_mean / (1 - of_mean ** (steps + 1))
@@ -366,8 +368,8 @@ class RAdam(Adam):
     As in the paper, that's when `known` passes 4. PyTorch waits for 5, which is one more plain step.
     """
 
-    def numbers(self, memory: dict[str, Any]) -> tuple:
-        rate, start = super().numbers(memory)
+    def begin_step(self, memory: dict[str, Any]) -> tuple:
+        rate, start = super().begin_step(memory)
         most = 2 / (1 - self.beta[1]) - 1
         known = most - 2 * memory["steps"] * (1 - start) / start
         trust = None
@@ -421,7 +423,7 @@ class AMSGrad(Adam):
     def init(self, x: Any) -> dict[str, Any]:
         return {name: np.full_like(x, self.epsilon) for name in ("mean", "square", "largest")}
 
-    def numbers(self, memory: dict[str, Any]) -> tuple:
+    def begin_step(self, memory: dict[str, Any]) -> tuple:
         return ()
 
     def formula(self, x, g, mean, square, largest):

@@ -8,18 +8,19 @@ import copy
 import functools
 import os
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..array_kinds import generator_types
 from ..arrays import device_of, is_half, on_card_of, refuse_tensor, wide
 from ..data.loader import DataLoader, MovedLoader
-from ..devices.base import CPU, Device, gpu_generators
+from ..devices.base import CPU, Device
 from ..messages import notice
 from ..optim.update import Leaf
 from ..tree.contract import children, is_leaf
-from ..tree.flat import Attribute, KeyPath, flatten, steps
+from ..tree.flat import Attribute, Flat, KeyPath, Made, flatten, path_steps, taken_apart
 from ..tree.ties import is_array, is_tracked, lies_alike, parameter_key, same_view
 from ..tree.unreached import arrays_inside, say_what_is_not_saved, why_shut
 from ..tree.walks import nodes, type_of_parts
@@ -133,12 +134,12 @@ def _state_at(path: KeyPath, x: Any) -> Any:
     flat = flatten(x, _has_own_state, ties=False)
     states = [leaf_state(path + place, leaf) for place, leaf in zip(flat.paths(), flat.leaves)]
 
-    def plain(x: Any, kind: Any, names: Any, parts: list, make: Any) -> Any:
-        if names is None:
-            return type_of_parts(x)(parts)
-        return {step: part for (step, _), part in zip(steps(x, children(x)[0]), parts)}
+    def combine(branch: Made, parts: list) -> Any:
+        if branch.names is None:
+            return type_of_parts(branch.x)(parts)
+        return dict(zip(path_steps(branch), parts))
 
-    return flat.beside(states, plain)
+    return flat.tree_beside(states, combine)
 
 
 def _has_own_state(path: Any, x: Any) -> bool:
@@ -175,7 +176,7 @@ def leaf_state(path: KeyPath, x: Any) -> Any:
 def generator_of(x: Any) -> Any:
     if isinstance(x, (Device, DataLoader, MovedLoader)):
         x = x.rng
-    if isinstance(x, (np.random.Generator, *gpu_generators)):
+    if isinstance(x, (np.random.Generator, *generator_types())):
         return x
     return None
 
@@ -214,6 +215,9 @@ def _is_like(state: Any, example: Any, name: str = "") -> bool:
 # -- copying values into arrays ------------------------------------------------------------------------------------
 
 
+_LEFT_OUT = object()
+
+
 class Loading:
     """What to copy where. Nothing changes before `finish`, which has nothing left to check."""
 
@@ -235,6 +239,52 @@ class Loading:
 
     def add(self, path: KeyPath, x: Any, source: Any) -> None:
         """Values for `x` at `path` from `source`, which is an object like `x`, or the `state` of one."""
+        flat = flatten(x, self._ends_at, ties=False)
+        paths = [path + place for place in flat.paths()]
+
+        def parts_of_source(flat: Flat, number: int, source: Any) -> list:
+            return self._parts_of_source(paths[number], flat, number, source)
+
+        sources = flat.along(source, parts_of_source)
+        for number, leaf in enumerate(flat.leaves):
+            if number == flat.root or self._counts(leaf):
+                self._add_leaf(paths[number], leaf, sources[number])
+
+    def _counts(self, part: Any) -> bool:
+        return self.filter is None or bool(self.filter(part))
+
+    def _ends_at(self, way: list, x: Any) -> bool:
+        """Whether the walk goes no further than `x`, to which this `way` leads: a leaf, or nothing that counts."""
+        return _has_own_state(way, x) or (bool(way) and not self._counts(x))
+
+    def _parts_of_source(self, path: KeyPath, flat: Flat, number: int, source: Any) -> list:
+        """What `source` has for each part of what stands at `path`. Raises `ValueError` if the parts differ."""
+        branch = flat.recipe[-1 - number]
+        ours = self._keys(branch.names, [flat.at(part) for part in branch.parts])
+        names, parts = taken_apart(source)
+        theirs = dict(zip(self._keys(names, parts), parts))
+        theirs.pop(_LEFT_OUT, None)
+        known = [key for key in ours if key is not _LEFT_OUT]
+        if set(known) != theirs.keys():
+            here = ", ".join(map(str, known))
+            there = ", ".join(map(str, theirs)) or in_words(source)
+            what = f"here it has the parts {here}, in the source {there}"
+            raise ValueError(f"{path or 'the model'}: the structures don't match; {what}")
+        return [theirs.get(key) for key in ours]
+
+    def _keys(self, names: tuple | None, parts: Any) -> list:
+        """What each part is known by: its name, or in a sequence its number among those that the filter counts."""
+        keys: list[Any] = []
+        count = 0
+        for i, part in enumerate(parts):
+            if not self._counts(part):
+                keys.append(_LEFT_OUT)
+                continue
+            keys.append(count if names is None else names[i])
+            count += 1
+        return keys
+
+    def _add_leaf(self, path: KeyPath, x: Any, source: Any) -> None:
         if is_array(x):
             self._add_array(path, x, source)
         elif isinstance(x, Leaf):
@@ -244,22 +294,8 @@ class Loading:
             if not isinstance(source, dict):
                 its_state = state(source)
             self.actions.append(action_to_resume(path, x, its_state))
-        elif is_leaf(x):
-            self._check_leaf(path, x, source)
         else:
-            self._add_parts(path, x, source)
-
-    def _add_parts(self, path: KeyPath, x: Any, source: Any) -> None:
-        ours = self._parts(x)
-        theirs = self._parts(source)
-        if ours.keys() != theirs.keys():
-            here = ", ".join(map(str, ours))
-            there = ", ".join(map(str, theirs)) or in_words(source)
-            what = f"here it has the parts {here}, in the source {there}"
-            raise ValueError(f"{path or 'the model'}: the structures don't match; {what}")
-        for key, (step, part) in ours.items():
-            _, its_part = theirs[key]
-            self.add(path + (step,), part, its_part)
+            self._check_leaf(path, x, source)
 
     def _check_leaf(self, path: KeyPath, x: Any, source: Any) -> None:
         """Numbers, functions and rates stay as they are, but no array may get lost."""
@@ -271,17 +307,6 @@ class Loading:
             is_lost = not is_leaf(source) and len(children(source)[0]) > 0
         if is_lost:
             raise ValueError(f"{path or 'this leaf'} is {in_words(x)}, the source has {in_words(source)}")
-
-    def _parts(self, x: Any) -> dict[Any, tuple[Any, Any]]:
-        """(step, part) by name, in a sequence by number; those that the filter leaves out aren't counted."""
-        parts, _ = children(x)
-        found = []
-        for step, part in steps(x, parts):
-            if self.filter is None or self.filter(part):
-                found.append((step, part))
-        if isinstance(parts, Mapping):
-            return {step: (step, part) for step, part in found}
-        return dict(enumerate(found))
 
     def _add_array(self, path: KeyPath, x: Any, source: Any) -> None:
         if source is None or source is False:  # a missing bias counts as zeros

@@ -11,7 +11,6 @@ import dataclasses
 import enum
 import functools
 import inspect
-import threading
 import types
 from collections.abc import Callable, Mapping
 from operator import itemgetter
@@ -61,7 +60,7 @@ def trainable(x: Any) -> Any:
     >>> trainable({"weight": 1.0, "bias": 2.0})
     {'weight': 1.0, 'bias': 2.0}
     """
-    names = kind_of(type(x)).trained
+    names = kind_of(type(x)).trainable_names
     if names is None:
         return children(x)[0]
     return {name: getattr(x, name) for name in names}
@@ -103,11 +102,9 @@ def functor(
         raise ValueError(f"what is trainable in {x.__name__}, {trainable}, isn't all among its children, {children}")
     register(x, functools.partial(_fields_of_object, names=children))
     REGISTERED[x.__module__, x.__qualname__] = x
-    _TRAINED.pop(x, None)
+    _TRAINABLE.pop(x, None)
     if trainable is not None:
-        _TRAINED[x] = trainable
-    if inspect.getattr_static(x, "active", ...) is None:
-        x.active = Automatic()  # type: ignore[attr-defined]
+        _TRAINABLE[x] = trainable
     for tell in on_registration:
         tell(x)
     return x
@@ -122,11 +119,11 @@ def _check_names(cls: type, names: Any) -> None:
         raise TypeError(f'functor({cls.__name__}, …) takes a tuple of field names such as ("actor",), got {got}')
 
 
-on_registration: list[Callable[[type], None]] = []  # what else there is to do for a class: how it prints
+on_registration: list[Callable[[type], None]] = []  # what else there is to do for a class: its mode, how it prints
 _children = children  # `functor` has a keyword of this name
 _register = children.register
 REGISTERED: dict[tuple[str, str], type] = {}  # by module and name, which a cell that ran again gives another class
-_TRAINED: dict[type, tuple[str, ...]] = {}
+_TRAINABLE: dict[type, tuple[str, ...]] = {}
 KINDS: dict[type, "Kind"] = {}  # what `kind_of` has found out
 
 
@@ -142,6 +139,10 @@ children.register = functor.register = register  # type: ignore
 # -- the rules -----------------------------------------------------------------------------------------------------
 
 
+class NotAPart:
+    """What a class may have in place of a field's value: what its objects hold under that name is no part of them."""
+
+
 def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
     if names is None:
         names = _dataclass_fields(type(x))
@@ -152,13 +153,11 @@ def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
 
 
 def _dataclass_fields(cls: type) -> tuple[str, ...]:
-    """Without the ClassVars and InitVars, which an object doesn't hold, and without a mode, which isn't a part."""
+    """Without the ClassVars and InitVars, which an object doesn't hold, and without what's no part of it."""
     if not dataclasses.is_dataclass(cls):
         return ()
     names = [field.name for field in dataclasses.fields(cls)]
-    if "active" in names and has_mode(cls):
-        names.remove("active")
-    return tuple(names)
+    return tuple([name for name in names if not isinstance(inspect.getattr_static(cls, name, None), NotAPart)])
 
 
 def attributes(x: Any) -> dict[str, Any]:
@@ -254,7 +253,7 @@ class Kind:
     take: Callable | None  # None: a leaf
     is_box: bool  # a list, tuple or dict: a container of data, whose gradient is a container
     is_mapping: bool  # its parts are named by keys, not by attributes
-    trained: tuple[str, ...] | None  # the names of what an optimizer may change; None: all
+    trainable_names: tuple[str, ...] | None  # the names of what an optimizer may change; None: all
     is_mutable: bool  # two places may share one
     is_plain: bool  # its objects are just their ``__dict__``
     is_array: bool
@@ -281,7 +280,7 @@ def _find_kind(cls: type) -> Kind:
         take=_take_apart,
         is_box=issubclass(cls, (list, tuple, dict)),
         is_mapping=issubclass(cls, Mapping),
-        trained=next((_TRAINED[base] for base in cls.__mro__ if base in _TRAINED), None),
+        trainable_names=next((_TRAINABLE[base] for base in cls.__mro__ if base in _TRAINABLE), None),
         is_mutable=not is_frozen and not issubclass(cls, _IMMUTABLE),
         is_plain=False,
         is_array=is_array_type(cls),
@@ -303,9 +302,12 @@ def _has_more_than_fields(cls: type) -> bool:
         return True
     if getattr(cls, "__getattribute__") is not object.__getattribute__:  # noqa: B009
         return True
-    kinds = {type(inspect.getattr_static(cls, name)) for name in type.__dir__(cls) if name[:2] != "__"}
-    kinds.discard(Automatic)
-    return any(hasattr(kind, "__set__") or issubclass(kind, functools.cached_property) for kind in kinds)
+    for name in type.__dir__(cls):
+        kind = type(inspect.getattr_static(cls, name))
+        is_computed = hasattr(kind, "__set__") or issubclass(kind, functools.cached_property)
+        if is_computed and name[:2] != "__" and not issubclass(kind, NotAPart):
+            return True
+    return False
 
 
 def _taking_fields(cls: type, names: tuple[str, ...] | None) -> Callable:
@@ -384,39 +386,5 @@ def _make_dict(x: dict, names: tuple, parts: list) -> dict:
     return dict(zip(names, parts))
 
 
+# Exactly these classes, of which a model has many, come apart quicker than by their rules in `children`.
 _BOXES: dict[type, Callable] = {tuple: _take_tuple, list: _take_list, dict: _take_dict}
-
-
-# -- modes ---------------------------------------------------------------------------------------------------------
-
-
-class _Thread(threading.local):
-    gradients = 0
-
-
-this_thread = _Thread()  # how many gradient calls are open in it
-
-
-class Automatic:
-    """The attribute `active` of a class that declares ``active = None``: a layer that behaves differently in training.
-
-    It's what was decided for the layer. As long as nothing is, it's True inside a gradient call and None elsewhere.
-    """
-
-    def __get__(self, layer: Any, cls: Any = None) -> Any:
-        mode = getattr(layer, "__dict__", {}).get("active")
-        if mode is None and this_thread.gradients:
-            return True
-        return mode
-
-    def __set__(self, layer: Any, mode: Any) -> None:
-        self.__delete__(layer)
-        if mode is not None:
-            layer.__dict__["active"] = mode
-
-    def __delete__(self, layer: Any) -> None:
-        layer.__dict__.pop("active", None)
-
-
-def has_mode(cls: type) -> bool:
-    return type(inspect.getattr_static(cls, "active", None)) is Automatic

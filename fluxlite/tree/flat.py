@@ -94,14 +94,13 @@ def _part(x: Any, step: Any) -> Any:
     return (parts or x)[step]
 
 
-def steps(x: Any, parts: Any) -> Iterator[tuple[Any, Any]]:
+def parts_at_steps(x: Any) -> Iterator[tuple[Any, Any]]:
     """(step of the path, part) of each of the parts of `x`."""
-    if isinstance(parts, Mapping):
-        return zip(_steps(kind_of(type(x)), tuple(parts), len(parts)), parts.values())
-    return zip(range(len(parts)), parts)
+    names, parts = taken_apart(x)
+    return zip(_steps_to_parts(kind_of(type(x)), names, len(parts)), parts)
 
 
-def _steps(kind: Kind, names: tuple | None, count: int) -> Any:
+def _steps_to_parts(kind: Kind, names: tuple | None, count: int) -> Any:
     """The steps of a path to the parts: the names of attributes, the keys of a dict, or 0, 1, 2, …"""
     if names is None:
         return range(count)
@@ -112,7 +111,7 @@ def _steps(kind: Kind, names: tuple | None, count: int) -> Any:
 
 # -- the recipe ----------------------------------------------------------------------------------------------------
 
-# What has a gradient at a place: inside a model, numbers are constants.
+# What may train at a place: inside a model, numbers are constants.
 NEVER = 0
 ARRAYS = 1
 ALSO_NUMBERS = 2
@@ -126,7 +125,7 @@ class Made:
     kind: Kind
     names: tuple | None  # of the parts, unless they're counted
     parts: list[int]
-    trains: int
+    may_train: int
     make: Callable  # make(x, names, parts) gives a new one like x, of other parts
 
 
@@ -141,7 +140,7 @@ class Again:
     kind: Kind
     names: tuple | None
     parts: list[int]
-    trains: int
+    may_train: int
     make: Callable | None
     same: int
 
@@ -152,7 +151,7 @@ class TiedLeaf:
 
     x: Any
     same: int  # a leaf's; below 0, an object's that `stop` let the walk enter there, and not here
-    trains: int
+    may_train: int
     kind: ClassVar[Any] = None
     names: ClassVar[None] = None
     parts: ClassVar[tuple] = ()
@@ -162,17 +161,22 @@ class TiedLeaf:
 Branch = Made | Again | TiedLeaf
 
 
-class Flat:
-    """What `flatten` gives: each of the `leaves` once, whether it `trains`, and the `recipe`."""
+def path_steps(branch: Branch) -> Any:
+    """The steps of a path from this place to each of its parts."""
+    return _steps_to_parts(branch.kind, branch.names, len(branch.parts))
 
-    __slots__ = ("leaves", "trains", "recipe", "root", "trained_later")
+
+class Flat:
+    """What `flatten` gives: each of the `leaves` once, what `may_train` of it, and the `recipe`."""
+
+    __slots__ = ("leaves", "may_train", "recipe", "root", "trainable_later")
 
     def __init__(self) -> None:
         self.leaves: list = []
-        self.trains: list[int] = []
+        self.may_train: list[int] = []
         self.recipe: list[Branch] = []
         self.root = 0
-        self.trained_later: dict[int, int] = {}  # {leaf: the first place where it trains, if it was met before}
+        self.trainable_later: dict[int, int] = {}  # {leaf: the first place where it trains, if it was met before}
 
     def at(self, number: int) -> Any:
         """What stood at the place with this number."""
@@ -180,13 +184,14 @@ class Flat:
             return self.leaves[number]
         return self.recipe[-1 - number].x
 
-    def is_first(self, number: int) -> bool:
-        """Whether what stands at this place wasn't met before."""
-        return number >= 0 or isinstance(self.recipe[-1 - number], Made)
-
-    def is_first_trained_place(self, number: int, leaf: int) -> bool:
-        """Whether an optimizer may change the `leaf` at this place, and at none before."""
-        return bool(self.trains[leaf]) and number == self.trained_later.get(leaf, leaf)
+    def first_place(self, number: int) -> int:
+        """The number of the place where what stands at this one was met first."""
+        if number >= 0:
+            return number
+        branch = self.recipe[-1 - number]
+        if isinstance(branch, Made):
+            return number
+        return branch.same
 
     def results(self, leaves: list, again: Callable | None = None) -> list:
         """What stands at every place, by number, of other leaves; ``again(number, x, first, result)`` at a tie's."""
@@ -204,44 +209,40 @@ class Flat:
                 made[number] = _tied_result(branch.x, self.leaves[branch.same], made[branch.same])
         return made
 
-    def beside(self, leaves: list, combine: Callable, tied: bool = False) -> Any:
-        """A tree beside this one, of what ``combine(x, kind, names, parts, make)`` gives for each branch.
+    def tree_beside(self, leaves: list, combine: Callable, keep_ties: bool = False) -> Any:
+        """A tree beside this one, with these `leaves`, and what ``combine(branch, parts)`` gives for each branch.
 
-        A tie stands at its first place that trains, and None at the others, unless it's to stay `tied`.
+        A tie stands at its first place that trains, and None at the others, unless it's to `keep_ties`.
         """
         made = [*leaves, *[None] * len(self.recipe)]
-        for leaf, place in self.trained_later.items():
+        for leaf, place in self.trainable_later.items():
             made[place] = made[leaf]
-            if not tied:
+            if not keep_ties:
                 made[leaf] = None
         number = 0
         for branch in self.recipe:
             number -= 1
-            if tied and not isinstance(branch, Made):
+            if keep_ties and not isinstance(branch, Made):
                 made[number] = made[branch.same]
             elif branch.parts or isinstance(branch, Made):
-                parts = [made[part] for part in branch.parts]
-                made[number] = combine(branch.x, branch.kind, branch.names, parts, branch.make)
+                made[number] = combine(branch, [made[part] for part in branch.parts])
         return made[self.root]
 
-    def along(self, other: Any, part_of: Callable) -> list:
+    def along(self, other: Any, parts_of: Callable) -> list:
         """What stands in another tree at every place of this one, by number.
 
-        Where its parts aren't named alike, ``part_of(flat, number, other, step)`` says what stands there.
+        ``parts_of(flat, number, other)`` says what `other`, which stands at the place with this number, has for each
+        part of this tree there.
         """
         found: list = [None] * (len(self.leaves) + len(self.recipe))
         found[self.root] = other
-        for number in range(-len(self.recipe), 0):  # a whole comes after its parts
-            branch = self.recipe[-1 - number]
-            if not branch.parts:
+        for number in self.order():
+            if number >= 0:
                 continue
-            beside = found[number]
-            names, values = _taken_apart(beside)
-            if names != branch.names or len(values) != len(branch.parts):
-                way = _steps(branch.kind, branch.names, len(branch.parts))
-                values = [part_of(self, number, beside, step) for step in way]
-            for part, value in zip(branch.parts, values):
-                found[part] = value
+            branch = self.recipe[-1 - number]
+            if branch.parts or isinstance(branch, Made):
+                for part, value in zip(branch.parts, parts_of(self, number, found[number])):
+                    found[part] = value
         return found
 
     def paths(self) -> list[KeyPath]:
@@ -250,7 +251,7 @@ class Flat:
         for number in range(-len(self.recipe), 0):
             branch = self.recipe[-1 - number]
             if branch.parts:
-                for step, part in zip(_steps(branch.kind, branch.names, len(branch.parts)), branch.parts):
+                for step, part in zip(path_steps(branch), branch.parts):
                     found[part] = found[number] + (step,)
         return found
 
@@ -263,18 +264,18 @@ class Flat:
             if number < 0:
                 waiting.extend(reversed(self.recipe[-1 - number].parts))
 
-    def trained(self) -> list[tuple[int, int]]:
+    def trainable_places(self) -> list[tuple[int, int]]:
         """The numbers of (place, leaf) wherever an optimizer may change a leaf: of a tie, the first of these places."""
-        if not self.trained_later:
-            return [(leaf, leaf) for leaf, trains in enumerate(self.trains) if trains]
+        if not self.trainable_later:
+            return [(leaf, leaf) for leaf, may_train in enumerate(self.may_train) if may_train]
         found = []
         for place in self.order():
-            leaf = self._leaf_at(place)
-            if leaf is not None and self.is_first_trained_place(place, leaf):
+            leaf = self.leaf_at(place)
+            if leaf is not None and self.may_train[leaf] and place == self.trainable_later.get(leaf, leaf):
                 found.append((place, leaf))
         return found
 
-    def _leaf_at(self, number: int) -> int | None:
+    def leaf_at(self, number: int) -> int | None:
         """The number of the leaf that stands at this place; None if something else does."""
         if number >= 0:
             return number
@@ -291,7 +292,7 @@ def _tied_result(x: Any, first: Any, result: Any) -> Any:
     return same_view(x, first, result)
 
 
-def _taken_apart(x: Any) -> tuple[Any, Any]:
+def taken_apart(x: Any) -> tuple[Any, Any]:
     """(names, parts) of anything; the names are None if its parts are counted, or if it has none."""
     take = kind_of(x.__class__).take
     if take is None:
@@ -350,7 +351,7 @@ class _Walk:
         self.objects: dict[int, tuple[int, int]] = {}  # by id: the number of its place, and whether it trains there
         self.path: list = []
 
-    def visit(self, x: Any, trains: int) -> int:
+    def visit(self, x: Any, may_train: int) -> int:
         """The number of the place of `x`, after those of its parts."""
         kind = KINDS.get(x.__class__) or kind_of(x.__class__)
         if kind.take is None:
@@ -362,50 +363,50 @@ class _Walk:
         else:
             ends = self.stop(self.path, x)
         if ends:
-            return self.visit_leaf(x, kind, trains)
+            return self.visit_leaf(x, kind, may_train)
         if not kind.is_mutable:
-            numbers = self.visit_parts(x, kind, names, parts, trains)
-            return self.add(Made(x, kind, names, numbers, trains, make))
+            numbers = self.visit_parts(x, kind, names, parts, may_train)
+            return self.add(Made(x, kind, names, numbers, may_train, make))
         known = self.objects.get(id(x))
         if known is _INSIDE:
             raise _Cycle(x)
         if known is None or not self.ties:
             self.objects[id(x)] = _INSIDE
-            numbers = self.visit_parts(x, kind, names, parts, trains)
-            place = self.add(Made(x, kind, names, numbers, trains, make))
-            self.objects[id(x)] = (place, trains)
+            numbers = self.visit_parts(x, kind, names, parts, may_train)
+            place = self.add(Made(x, kind, names, numbers, may_train, make))
+            self.objects[id(x)] = (place, may_train)
             return place
-        same, trained = known
-        if trained or not trains:
-            return self.add(Again(x, kind, None, [], trains, None, same))
+        same, may_train_there = known
+        if may_train_there or not may_train:
+            return self.add(Again(x, kind, None, [], may_train, None, same))
         self.objects[id(x)] = _INSIDE
-        numbers = self.visit_parts(x, kind, names, parts, trains)
-        self.objects[id(x)] = (same, trains)
-        return self.add(Again(x, kind, names, numbers, trains, make, same))
+        numbers = self.visit_parts(x, kind, names, parts, may_train)
+        self.objects[id(x)] = (same, may_train)
+        return self.add(Again(x, kind, names, numbers, may_train, make, same))
 
     def add(self, branch: Branch) -> int:
         """The number of this new place, which isn't a leaf's first."""
         self.flat.recipe.append(branch)
         return -len(self.flat.recipe)
 
-    def visit_parts(self, x: Any, kind: Kind, names: Any, parts: Any, trains: int) -> list[int]:
+    def visit_parts(self, x: Any, kind: Kind, names: Any, parts: Any, may_train: int) -> list[int]:
         """The numbers of the parts of `x`. What has no parts itself isn't worth a call."""
         if not kind.is_box:
-            trains = min(trains, ARRAYS)
-        flow: Any = repeat(trains)
-        if kind.trained is not None and names is not None:
-            flow = [trains if name in kind.trained else NEVER for name in names]
+            may_train = min(may_train, ARRAYS)
+        flow: Any = repeat(may_train)
+        if kind.trainable_names is not None and names is not None:
+            flow = [may_train if name in kind.trainable_names else NEVER for name in names]
         numbers: list[int] = []
         try:
             if self.stop is None:
                 self.visit_each(parts, flow, numbers)
             else:
-                for step, part, trains in zip(_steps(kind, names, len(parts)), parts, flow):
+                for step, part, may_train in zip(_steps_to_parts(kind, names, len(parts)), parts, flow):
                     self.path.append(step)
-                    numbers.append(self.visit(part, trains))
+                    numbers.append(self.visit(part, may_train))
                     self.path.pop()
         except _Cycle as cycle:
-            cycle.passes(x, _steps(kind, names, len(parts))[len(numbers)])
+            cycle.passes(x, _steps_to_parts(kind, names, len(parts))[len(numbers)])
             raise
         return numbers
 
@@ -413,33 +414,33 @@ class _Walk:
         """Append the number of each part to `numbers`. A constant needs no `visit`, nor does an array that's new."""
         arrays = self.arrays
         leaves = self.flat.leaves
-        flags = self.flat.trains
-        for part, trains in zip(parts, flow):
+        flags = self.flat.may_train
+        for part, may_train in zip(parts, flow):
             cls = part.__class__
             if cls is np.ndarray and part.base is None and self.by_owner and id(part) not in arrays:
                 arrays[id(part)] = len(leaves)
             elif cls not in _ATOMS:
-                numbers.append(self.visit(part, trains))
+                numbers.append(self.visit(part, may_train))
                 continue
             numbers.append(len(leaves))
             leaves.append(part)
-            flags.append(trains)
+            flags.append(may_train)
 
-    def visit_leaf(self, x: Any, kind: Kind, trains: int) -> int:
+    def visit_leaf(self, x: Any, kind: Kind, may_train: int) -> int:
         """The number of a leaf; perhaps it was met before."""
         if self.ties and kind.is_array:
-            return self.visit_array(x, trains)
+            return self.visit_array(x, may_train)
         if self.ties and kind.is_mutable:
             known = self.objects.get(id(x), _INSIDE)
             if known is not _INSIDE:
                 same, _ = known
                 if same < 0:  # a branch, if `stop` looks at the path
-                    trains = NEVER
-                return self.add_tied_leaf(x, same, trains)
+                    may_train = NEVER
+                return self.add_tied_leaf(x, same, may_train)
             self.objects[id(x)] = (len(self.flat.leaves), ALSO_NUMBERS)
-        return self.add_leaf(x, trains)
+        return self.add_leaf(x, may_train)
 
-    def visit_array(self, x: Any, trains: int) -> int:
+    def visit_array(self, x: Any, may_train: int) -> int:
         """The number of an array; it's tied to another if both have one owner, and one address."""
         number = len(self.flat.leaves)
         if self.by_owner and isinstance(x, np.ndarray):
@@ -450,27 +451,27 @@ class _Walk:
             else:
                 same = self.arrays.setdefault(owner, number)
                 if same == number:  # by far the most frequent case
-                    return self.add_leaf(x, trains)
+                    return self.add_leaf(x, may_train)
                 first = self.flat.leaves[same]
                 if first is x:
-                    return self.add_tied_leaf(x, same, trains)
+                    return self.add_tied_leaf(x, same, may_train)
                 self.arrays.setdefault(parameter_key(first), same)  # views of one array: addresses say which are one
         same = self.arrays.setdefault(parameter_key(x), number)
         if same == number:
-            return self.add_leaf(x, trains)
-        return self.add_tied_leaf(x, same, trains)
+            return self.add_leaf(x, may_train)
+        return self.add_tied_leaf(x, same, may_train)
 
-    def add_leaf(self, x: Any, trains: int) -> int:
+    def add_leaf(self, x: Any, may_train: int) -> int:
         self.flat.leaves.append(x)
-        self.flat.trains.append(trains)
+        self.flat.may_train.append(may_train)
         return len(self.flat.leaves) - 1
 
-    def add_tied_leaf(self, x: Any, same: int, trains: int) -> int:
+    def add_tied_leaf(self, x: Any, same: int, may_train: int) -> int:
         flat = self.flat
-        place = self.add(TiedLeaf(x, same, trains))
-        if trains and not flat.trains[same]:
-            flat.trains[same] = trains
-            flat.trained_later[same] = place
+        place = self.add(TiedLeaf(x, same, may_train))
+        if may_train and not flat.may_train[same]:
+            flat.may_train[same] = may_train
+            flat.trainable_later[same] = place
         return place
 
 

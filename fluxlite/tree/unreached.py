@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..messages import said, warn
-from .contract import REGISTERED, attributes, children
-from .flat import Attribute, KeyPath, flatten, steps
+from .contract import REGISTERED, attributes
+from .flat import Attribute, KeyPath, flatten, parts_at_steps
 from .ties import is_array, is_tracked
 
 WITHOUT_ARRAYS = (str, bytes, int, float, complex, type(None), range, slice, type, types.ModuleType,
@@ -24,7 +24,7 @@ def say_what_is_not_trained(model: Any, what: str = "isn't trained", again: bool
     """Warn of arrays of `model` that no walk reaches: each time, or once for each class or function."""
     flat = flatten(model)
     paths = flat.paths()
-    for number, leaf in flat.trained():
+    for number, leaf in flat.trainable_places():
         for key, place, value, why in boxes(flat.leaves[leaf], paths[number]):
             found = next((place for place, array in arrays_inside(value, place) if array.dtype.kind == "f"), None)
             if found is None:
@@ -127,7 +127,7 @@ def _insides(x: Any) -> list[tuple[tuple, Any]]:
     if isinstance(x, deque):
         parts = dict(enumerate(x))
     else:
-        parts = dict(steps(x, children(x)[0]))
+        parts = dict(parts_at_steps(x))
     if not parts:
         parts = {Attribute(name): value for name, value in attributes(x).items()}
     return [((step,), part) for step, part in parts.items()]

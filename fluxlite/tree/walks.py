@@ -3,15 +3,16 @@
 The names are Flux's and Functors.jl's: `fmap`, `fmapstructure`, `fcollect`, ``fmap_with_path``, ``KeyPath``.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ..array_kinds import several_cards
 from ..helping import NOT_GIVEN
 from ..words import explained
 from .contract import children, is_leaf, kind_of
-from .flat import Flat, KeyPath, Made, flatten
-from .ties import HERE, card_getters, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
+from .flat import Flat, KeyPath, Made, flatten, parts_at_steps, path_steps, taken_apart
+from .ties import HERE, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
 
 _AT_LEAVES = lambda path, node: is_leaf(node)  # noqa: E731  (in the signature it says nothing)
 
@@ -98,7 +99,7 @@ def _stop(exclude: Callable) -> Callable | None:
 
 
 def _map_leaves(flat: Flat, function: Callable, others: tuple, prune: Any) -> Any:
-    trees = [flat.along(other, _part_or_refuse) for other in others]
+    trees = [flat.along(other, _parts_or_refuse) for other in others]
 
     def call(number: int, leaf: Any) -> Any:
         try:
@@ -120,15 +121,20 @@ def _map_leaves(flat: Flat, function: Callable, others: tuple, prune: Any) -> An
     return made[flat.root]
 
 
-def _part_or_refuse(flat: Flat, number: int, other: Any, step: Any) -> Any:
-    parts = children(other)[0]
-    known_steps = parts if isinstance(parts, Mapping) else range(len(parts))
-    if step in known_steps:
-        return parts[step]
-    raise ValueError(
-        f"the trees differ at {flat.paths()[number] + (step,)}: the first has it in a "
-        f"{type(flat.at(number)).__name__}, the other has a {type(other).__name__} without it there"
-    )
+def _parts_or_refuse(flat: Flat, number: int, other: Any) -> Any:
+    """What `other` has for each part at this place. Raises `ValueError` where it has nothing."""
+    branch = flat.recipe[-1 - number]
+    names, values = taken_apart(other)
+    if names == branch.names and len(values) == len(branch.parts):
+        return values
+    parts = dict(parts_at_steps(other))
+    for step in path_steps(branch):
+        if step not in parts:
+            raise ValueError(
+                f"the trees differ at {flat.paths()[number] + (step,)}: the first has it in a "
+                f"{type(branch.x).__name__}, the other has a {type(other).__name__} without it there"
+            )
+    return [parts[step] for step in path_steps(branch)]
 
 
 def check_open(flat: Flat, places: Iterable[int]) -> None:
@@ -156,7 +162,7 @@ def nodes(x: Any, exclude: Callable[[Any], bool] | None = None, every_place: boo
     for number in flat.order():
         node = flat.at(number)
         is_left_out = exclude is not None and number >= 0 and exclude(node)
-        if flat.is_first(number) and not is_left_out:
+        if flat.first_place(number) == number and not is_left_out:
             found.append((paths[number], node))
     return found
 
@@ -189,7 +195,7 @@ def is_mutable(x: Any) -> bool:
 
 def on_first_card_of(x: Any) -> AbstractContextManager[Any]:
     """`on_card_of` for a container or a model: the first of its arrays that's on one of several cards says which."""
-    if card_getters:
+    if several_cards:
         for leaf in leaves(x):
             card = on_card_of(leaf)
             if card is not HERE:
@@ -218,7 +224,7 @@ def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
 
 def parameters(flat: Flat) -> list[tuple[int, int]]:
     """(place, leaf) of what `trainables` lists."""
-    found = [(place, leaf) for place, leaf in flat.trained() if _is_parameter(flat.leaves[leaf])]
+    found = [(place, leaf) for place, leaf in flat.trainable_places() if _is_parameter(flat.leaves[leaf])]
     check_open(flat, [place for place, _ in found])
     return found
 

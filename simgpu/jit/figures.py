@@ -4,20 +4,20 @@ Each latency has three values: the least that's plausible, the likely one, and t
 rest are guesses, and we say so. A simulated time comes with the range that the guesses leave open.
 """
 
+import functools
 import math
 from collections import Counter, defaultdict
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..presets import CLOCKS
+from ..presets import PRESETS, multiprocessor
 from ..profile.seconds import duration
 from ..words import many
 from .lanes import KINDS, WARP
 from .memory import SECTOR
 
 FLOOR = "the least that any kernel takes"
-KB = 1024
 Range = tuple[float, float, float]
 
 
@@ -57,23 +57,16 @@ QUEUE: Range = (0.25, 1, 4)
 COMPILED: Range = (0.5, 1, 2)
 LEVEL_2_BYTES = 20
 
-# Threads, blocks and shared memory of a multiprocessor: CUDA C++ Programming Guide, technical specifications per
-# compute capability (7.5; 8.0; 8.9; 9.0). Clocks: the makers' boost clocks, from the pages named in `cards.toml`.
-# Latencies, the likely one of each: Turing from Jia et al., 2019 (arXiv 1903.07486): shared 19, level 1 32, level 2
-# 188, memory 296. Ampere, Ada and Hopper from Luo et al., 2024 (arXiv 2402.13499), rounded. The least and the most of
-# each are guesses: loads overlap, or miss the table of addresses.
-_ARCHITECTURES: dict[str, tuple[int, int, int, int, Range, int, int, Range]] = {
-    "Turing": (1024, 16, 64 * KB, 2, (10, 19, 25), 32, 188, (150, 296, 600)),
-    "Ampere": (2048, 32, 164 * KB, 2, (14, 29, 36), 38, 260, (230, 470, 900)),
-    "Ada": (1536, 24, 100 * KB, 4, (15, 30, 38), 43, 270, (270, 540, 1000)),
-    "Hopper": (2048, 32, 228 * KB, 4, (14, 29, 36), 41, 260, (240, 480, 900)),
-}
 
-
+@functools.cache
 def card_of(preset: Any) -> Card:
-    """What a preset's card has for threads. If it isn't listed, we guess that it's like a T4."""
-    clock, architecture = CLOCKS.get(preset.name, CLOCKS["NVIDIA T4"])
-    return Card(preset.name, clock, *_ARCHITECTURES[architecture], preset.name not in CLOCKS)
+    """What a preset's card has for threads, from `cards.toml`. If it isn't listed, we guess that it's like a T4."""
+    clock, architecture = multiprocessor(preset.name)
+    figures: dict[str, Any] = {}
+    for name, value in architecture.items():
+        if name != "capability":
+            figures[name] = tuple(value) if isinstance(value, list) else value
+    return Card(preset.name, clock, **figures, is_guess=preset.name not in PRESETS)
 
 
 class LineFigures(NamedTuple):
@@ -90,7 +83,9 @@ class LineFigures(NamedTuple):
     @property
     def share(self: Any) -> float:
         """How much of the sectors' bytes was used, 0 to 1."""
-        return self.used / (self.sectors * SECTOR) if self.sectors else 1.0
+        if self.sectors:
+            return self.used / (self.sectors * SECTOR)
+        return 1.0
 
 
 class Figures:
@@ -202,7 +197,9 @@ class Figures:
 
     @property
     def _why(self) -> str:
-        return FLOOR if self.limit == FLOOR else f"by {self.limit}"
+        if self.limit == FLOOR:
+            return FLOOR
+        return f"by {self.limit}"
 
     @property
     def time(self) -> str:

@@ -5,20 +5,11 @@ from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
+from answers import EqualToAll
 
 from fluxlite_course.kit.exercises import RIGHT, in_lesson, judge, number_in
 
 IDS = [id for lesson in range(8) for id in in_lesson(f"{lesson:02}")]
-
-
-class EqualToAll:
-    def __eq__(self, other):
-        return True
-
-    def __ne__(self, other):
-        return False
-
-    __hash__ = None
 
 
 class NeverCompared(EqualToAll):

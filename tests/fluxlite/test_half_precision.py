@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from kinds import EVERYWHERE, GPUS
 from layer_table import LAYERS
+from optimizer_table import BEFORE_ANOTHER, OPTIMIZERS
 
 import fluxlite as fl
 
@@ -276,18 +277,10 @@ def test_a_running_variance_that_is_too_large_is_said():
 
 
 # -- optimizers --------------------------------------------------------------------------------------------------------
-RULES = [
-    fl.Descent(), fl.Momentum(), fl.Nesterov(), fl.Lion(), fl.Rprop(), fl.AdaGrad(), fl.AdaDelta(), fl.RMSProp(),
-    fl.RMSProp(centred=True), fl.Adam(), fl.AdamW(decay=0.1), fl.NAdam(), fl.RAdam(), fl.AdaMax(), fl.OAdam(),
-    fl.AMSGrad(), fl.AdaBelief(),
-]  # fmt: skip
-BEFORE = [
-    fl.WeightDecay(), fl.SignDecay(), fl.ClipGrad(), fl.ClipNorm(), fl.ClipNorm(p=1), fl.ClipNorm(p=np.inf),
-    fl.AccumGrad(2),
-]  # fmt: skip
+RULES = [*OPTIMIZERS, *[fl.OptimiserChain(rule, fl.Descent(1.0)) for rule in BEFORE_ANOTHER]]
 
 
-@pytest.mark.parametrize("rule", [*RULES, *[fl.OptimiserChain(rule, fl.Descent(1.0)) for rule in BEFORE]], ids=str)
+@pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.on(*EVERYWHERE)
 def test_steps_of_optimizers(device, rule):
     """A step is that of float32, rounded where it's written to the parameter."""

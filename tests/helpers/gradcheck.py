@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from inside import Level, Marked, numbers, plain, pull_back
+from inside import Level, Marked, call_numbers, plain, pull_back
 
 from fluxlite import TrackedArray, gradient
 
@@ -167,7 +167,7 @@ def check_float32(f: Callable, *arrays: Any, tolerance: float = 1e-3) -> None:
     check_forward(f, *singles)
     loss = weighted_sum(f)
     exact = gradient(loss, *arrays)
-    level = Level(next(numbers))
+    level = Level(next(call_numbers))
     try:
         tracked = [Marked(x, level).stand_in for x in singles]
         raw = pull_back(loss(*tracked), np.float32(1))

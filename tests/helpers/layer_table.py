@@ -1,4 +1,8 @@
-"""Each layer and function that takes an array, with a shape that it would take."""
+"""Each layer and function that takes an array, with a shape that it would take.
+
+A new layer gets a row in `LAYERS`, and one in `FORMULAS` if a line of NumPy says what it computes. A row uses `fl`,
+`np` and `scored` alone: a test runs it with a copy of the layer, too.
+"""
 
 import numpy as np
 
@@ -52,4 +56,13 @@ LAYERS = {
     "Maxout": (lambda: fl.Maxout(scored(), scored()), ROWS),
     "flatten": (lambda: fl.flatten, PICTURES),
     "Embedding": (lambda: fl.Embedding(4, 2), (3,)),
+}
+
+# What comes out, in plain NumPy and from the layer's own arrays; only for those of which one line says it.
+FORMULAS = {
+    "Dense": lambda m, x: x @ m.weight.T + m.bias,
+    "Scale": lambda m, x: x * m.scale + m.bias,
+    "LayerNorm": lambda m, x: (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + m.eps),
+    "Embedding": lambda m, x: m.weight[x],
+    "flatten": lambda m, x: x.reshape(len(x), -1),
 }

@@ -1,4 +1,4 @@
-"""What else a card needs than its row in cards.toml: the page of figures, an architecture, a choice in lesson 06."""
+"""What else a card needs than its row in cards.toml: an architecture, the page of figures, a choice in lesson 06."""
 
 import base64
 import json
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from inside import CAPABILITIES, architectures
+from inside import ARCHITECTURES, card_of
 
 from benchmarks.sensitivity import sources
-from simgpu.presets import MOST_THREADS
+from simgpu.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
 CARDS = tomllib.loads((ROOT / "simgpu" / "cards.toml").read_text(encoding="utf-8"))["cards"]
@@ -35,12 +35,17 @@ def test_the_page_has_todays_figures_and_no_others():
 @pytest.mark.parametrize("card", CARDS)
 def test_its_architecture_is_known(card):
     architecture = CARDS[card]["architecture"]
-    assert architecture in CAPABILITIES, f"CAPABILITIES of simgpu/presets.py has no {architecture}, which {card} has"
-    capability = CAPABILITIES[architecture]
-    assert capability in MOST_THREADS, f"MOST_THREADS of simgpu/presets.py has no {capability!r}, which {card} has"
-    assert architecture in architectures, (
-        f"_ARCHITECTURES of simgpu/jit/figures.py has no {architecture}, which {card} has"
+    assert architecture in ARCHITECTURES, (
+        f'simgpu/cards.toml has no [architectures."{architecture}"], which {card} has: add it, beside its relatives'
     )
+    for_kernels = card_of(PRESETS[card])
+    assert for_kernels.clock == CARDS[card]["clock"] and not for_kernels.is_guess
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_an_architecture_has_all_figures(architecture):
+    missing = set(ARCHITECTURES["Turing"]) - set(ARCHITECTURES[architecture])
+    assert not missing, f'[architectures."{architecture}"] of simgpu/cards.toml has no {", ".join(sorted(missing))}'
 
 
 def test_lesson_06_lets_you_choose_it():
@@ -49,4 +54,6 @@ def test_lesson_06_lets_you_choose_it():
     packed = re.search(r'<script type="text/plain">(.*?)</script>', explorer, re.DOTALL)[1]
     text = json.dumps(json.loads(zlib.decompress(base64.b64decode(packed), wbits=-15)), ensure_ascii=False)
     missing = [card for card in CARDS if f'"{card}"' not in text]
-    assert not missing, f"lesson 06 has no {missing}: `python tools/notebooks.py run 06` stores it with them"
+    assert not missing, (
+        f"lesson 06 has no {missing}: `python tools/notebooks.py run 06 --cell crossover_explorer` does it"
+    )

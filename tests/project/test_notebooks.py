@@ -12,6 +12,7 @@ import nbformat
 import pytest
 
 import fluxlite as fl
+from tools import notebooks as tool
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -91,6 +92,33 @@ def test_minutes_are_those_of_the_lessons():
     listed = dict(re.findall(r"^\| \[\d\d .*?\]\(([^)]+)\) \| (\d+) \|", page, re.MULTILINE))
     texts = {path.name: path.read_text(encoding="utf-8") for path in NOTEBOOKS if path.name != "words.ipynb"}
     assert listed == {name: re.search(r"(\d+) minutes", text)[1] for name, text in texts.items()}
+
+
+class Runner:
+    """Stands for nbclient: every cell prints that it ran."""
+
+    def __init__(self, notebook, **settings):
+        self.notebook = notebook
+
+    def execute(self):
+        for cell in self.notebook.cells:
+            cell.outputs = [nbformat.v4.new_output("stream", text="ran\n")]
+
+
+@pytest.mark.parametrize(("beginning", "texts"), [("", ["ran\n", "ran\n"]), ("show(", ["stored\n", "ran\n"])])
+def test_what_a_cell_shows_can_be_stored_alone(beginning, texts, tmp_path, monkeypatch):
+    monkeypatch.setattr("nbclient.NotebookClient", Runner)
+    for name in ("FLUXLITE_PROGRESS", "PYTHONPATH"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    path = tmp_path / "99-a.ipynb"
+    made = [nbformat.v4.new_code_cell(text) for text in ("measure()", "show(1)")]
+    for cell in made:
+        cell.outputs = [nbformat.v4.new_output("stream", text="stored\n")]
+    nbformat.write(nbformat.v4.new_notebook(cells=made), path)
+    tool.run(path, beginning)
+    assert [cell.outputs[0].text for cell in cells(path)] == texts
+    with pytest.raises(ValueError, match=r"99-a.ipynb has no cell that begins with draw\("):
+        tool.run(path, "draw(")
 
 
 @pytest.mark.slow

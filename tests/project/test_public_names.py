@@ -10,23 +10,49 @@ import sys
 from pathlib import Path
 
 import pytest
+from inside import coming_from
 
 import fluxlite
 
 ROOT = Path(fluxlite.__file__).parents[1]
 
 
-def test_every_name_is_what_type_checkers_take_it_for():
+def read_by_type_checkers():
+    """The imports of `fluxlite/__init__.py`, as {name: its module}, and the names that it only declares."""
     tree = ast.parse(Path(fluxlite.__file__).read_text(encoding="utf-8"))
     parts = [*tree.body, *next(node for node in tree.body if isinstance(node, ast.If)).body]
     imports = [node for node in parts if isinstance(node, ast.ImportFrom) and node.level]
     module_of = {alias.name: node.module for node in imports for alias in node.names}
-    declared = [node.target.id for node in parts if isinstance(node, ast.AnnAssign)]
-    assert sorted([*module_of, *declared]) == sorted(fluxlite.__all__)
+    return module_of, [node.target.id for node in parts if isinstance(node, ast.AnnAssign)]
+
+
+def test_all_and_the_imports_have_the_same_names():
+    module_of, declared = read_by_type_checkers()
+    listed = fluxlite.__all__
+    assert len(set(listed)) == len(listed), "__all__ of fluxlite/__init__.py has a name twice"
+    unlisted = sorted({*module_of} - {*listed})
+    assert not unlisted, (
+        f"{unlisted}: fluxlite/__init__.py imports them, and __all__ there hasn't got them. Add a line for each to "
+        f'__all__, under the comment that says its kind, such as `"{unlisted[0]}",`'
+    )
+    unknown = sorted({*listed} - {*module_of, *declared})
+    assert not unknown, (
+        f"{unknown}: __all__ of fluxlite/__init__.py has them, and nothing there imports them. Add a line for each "
+        f"below `if TYPE_CHECKING:`, such as `from .layers.NAME import {unknown[0]}`"
+    )
+
+
+def test_every_name_is_what_type_checkers_take_it_for():
+    module_of, _ = read_by_type_checkers()
     for name, module in module_of.items():
         expected = importlib.import_module(f"{fluxlite.__name__}.{module or name}")
         assert getattr(fluxlite, name) is (getattr(expected, name) if module else expected), name
     assert set(fluxlite.__all__) <= set(dir(fluxlite))
+
+
+def test_no_name_of_ours_is_explained_as_another_librarys():
+    both = sorted({*coming_from.NAMES} & {*fluxlite.__all__})
+    assert not both, f"{both}: fluxlite has them now, so take them out of NAMES in fluxlite/coming_from.py"
 
 
 def test_a_star_brings_the_public_names_and_no_others():

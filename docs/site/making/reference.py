@@ -33,7 +33,7 @@ MODULES = {
 }
 # Classes that aren't public names themselves, and that public functions return.
 RETURNED = (
-    "fluxlite.devices.scalars.AllowScalar", "simgpu.jit.figures.Figures", "fluxlite.layers.modes.Mode",
+    "fluxlite.devices.scalars.AllowScalar", "simgpu.jit.figures.Figures", "fluxlite.autodiff.modes.Mode",
     "fluxlite.autodiff.older_styles.Params", "fluxlite.devices.simulated.Simulation", "fluxlite.devices.base.Stopwatch",
 )  # fmt: skip
 OURS = ("fluxlite.", "simgpu.", "fluxlite_course.")  # where what public functions take and return is defined

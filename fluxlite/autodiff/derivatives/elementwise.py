@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 
-from ...arrays import astype, is_half, narrow, plain_types, wide
+from ...array_kinds import plain_types
+from ...arrays import astype, is_half, narrow, wide
 from ..rules import accurate, accurate_rule, no_derivative, rule, unless
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from inside import by_element
+from inside import by_element, optimizers
+from optimizer_table import OPTIMIZERS
 
 import fluxlite as fl
 from fluxlite import receipt
@@ -217,10 +218,7 @@ def test_arrays_that_share_memory_cannot_be_written_to(simulated):
 
 # -- the library's own use: on the CPU, and while a gradient is taken, nothing changes ---------------------------
 
-FUSIBLE = [
-    fl.Adam(), fl.AdamW(decay=0.1), fl.AdamW(decay=0.1, couple=False), fl.NAdam(), fl.RAdam(), fl.AdaMax(), fl.OAdam(),
-    fl.AMSGrad(), fl.AdaBelief(), fl.AdaGrad(), fl.AdaDelta(), fl.RMSProp(), fl.RMSProp(centred=True),
-]  # fmt: skip
+FUSIBLE = [rule for rule in OPTIMIZERS if isinstance(rule, optimizers.Fusible)]
 
 
 @pytest.mark.parametrize(

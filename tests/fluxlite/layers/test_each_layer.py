@@ -1,10 +1,12 @@
-"""What holds for every layer: devices, types, empty batches, files, and what is said of an input that isn't one."""
+"""What holds for every layer: values, slopes, devices, types, files, and what is said of an input that isn't one."""
+
+import inspect
 
 import numpy as np
 import pytest
 from inside import DeviceError, InputError, ShapeError
 from kinds import GPUS
-from layer_table import LAYERS
+from layer_table import FORMULAS, LAYERS
 
 import fluxlite as fl
 
@@ -34,6 +36,63 @@ def outputs(layer, x):
     """What comes out, the gradients, and what the layer has become."""
     gradients = fl.gradient(lambda m, x: size(m(x)), layer, x)
     return layer(x), gradients, layer
+
+
+def test_every_layer_has_a_row():
+    public = [name for name in fl.__all__ if inspect.isclass(getattr(fl, name))]
+    layers = {name for name in public if issubclass(getattr(fl, name), fl.Layer)} - {"Layer"}
+    missing = sorted(layers - {type(make()).__name__ for make, _ in LAYERS.values()})
+    assert not missing, (
+        f"{missing}: add a row for each to LAYERS of tests/helpers/layer_table.py, with how to make it and the shape "
+        f'of an input, such as `"{missing[0]}": (lambda: fl.{missing[0]}(2), ROWS),`'
+    )
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_what_comes_out_is_what_its_formula_says(name):
+    layer, x = made(name)
+    for some in (x, x[:1]):
+        wanted = FORMULAS[name](layer, some)
+        np.testing.assert_allclose(layer(some), wanted, rtol=1e-5, atol=1e-5)
+
+
+def weighted(y):
+    """A sum in which errors can't cancel: each number has a weight of its own."""
+    weights = np.random.default_rng(7)
+    return sum(np.sum(part * weights.uniform(0.5, 1.5, part.shape)) for part in fl.leaves(y))
+
+
+@each
+def test_its_slopes_are_those_of_finite_differences(name):
+    """Along one direction, in which all parameters and the input change at once."""
+    layer, x = made(name)
+    layer = fl.fmap(lambda a: a.astype(np.float64) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a, layer)
+    changed = [array for _, array in fl.trainables(layer)]
+    if x.dtype.kind == "f":
+        x = x.astype(np.float64)
+        changed.append(x)
+    directions = [np.random.default_rng(i).uniform(-1, 1, array.shape) for i, array in enumerate(changed)]
+    gradients = floats(fl.gradient(lambda m, x: weighted(m(x)), layer, x))
+    found = sum(np.sum(g * direction) for g, direction in zip(gradients, directions, strict=True))
+
+    def loss_at(step):
+        for array, direction in zip(changed, directions):
+            array += step * direction
+        loss = weighted(layer(x))
+        for array, direction in zip(changed, directions):
+            array -= step * direction
+        return loss
+
+    np.testing.assert_allclose(found, (loss_at(1e-6) - loss_at(-1e-6)) / 2e-6, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_ARRAYS if name != "Embedding"])
+def test_another_width_is_refused(name):
+    """One that NumPy can't broadcast, and one that it would."""
+    layer, x = made(name)
+    for wrong in (np.repeat(x, 2, axis=-1), x[..., :1]):
+        with pytest.raises(ValueError, match="takes|mismatch"):
+            layer(wrong)
 
 
 @each

@@ -228,6 +228,18 @@ def test_a_wrong_gradient_is_named_and_nothing_is_changed(g, error, message):
     assert is_unchanged(before, state, model)
 
 
+@pytest.mark.parametrize("x", [np.arange(2), np.array([True, False]), "text", None, True, np.tanh, print, 1j])
+def test_a_gradient_for_what_does_not_train_is_refused_and_nothing_is_changed(x):
+    model = {"w": np.ones(2), "rest": [x, None]}
+    state = setup(Descent(), model)
+    for g in (np.zeros(2), np.ones(2), 0.0, {}):
+        with pytest.raises(TypeError, match=r"\['rest'\]\[0\] is .*, which doesn't train: its gradient is None, got "):
+            update(state, model, {"w": np.ones(2), "rest": [g, None]})
+        np.testing.assert_array_equal(model["w"], np.ones(2))
+    update(state, model, {"w": np.ones(2), "rest": [None, None]})
+    np.testing.assert_allclose(model["w"], 0.9)
+
+
 def test_a_gradient_of_whole_numbers_is_one_of_floats():
     """Written by hand, it may be: in eight bits, the square of 20 would be 144."""
     for rule in (Adam(), fl.OptimiserChain(fl.ClipNorm(1.0), fl.Descent())):

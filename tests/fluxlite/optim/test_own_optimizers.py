@@ -298,24 +298,17 @@ def test_what_is_no_optimizer_yet(rule, error, words):
 OURS = [kind for kind in vars(optimizers).values()
         if isinstance(kind, type) and issubclass(kind, fl.OptimiserRule) and hasattr(fl, kind.__name__)
         and kind is not fl.OptimiserRule]  # fmt: skip
-HEADER = f"""
-import math
-from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-
-from {optimizers.__name__} import Formula, Fusible, OptimiserRule, change_by, check_whole, in_words, keep
-"""
 
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory):
     """A module of yours, in which all of our optimizers stand once more."""
     path = tmp_path_factory.mktemp("yours") / "my_optimizers.py"
-    path.write_text("\n\n".join([HEADER, *map(inspect.getsource, OURS)]), encoding="utf-8")
+    path.write_text("\n\n".join(map(inspect.getsource, OURS)), encoding="utf-8")
     spec = importlib.util.spec_from_file_location("my_optimizers", path)
     module = importlib.util.module_from_spec(spec)
+    ours = {name: x for name, x in vars(optimizers).items() if not name.startswith("__")}
+    vars(module).update(ours)  # what our file imports, and its helpers
     spec.loader.exec_module(module)
     return module
 

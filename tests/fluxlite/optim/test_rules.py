@@ -1,45 +1,45 @@
 """The optimizers' formulas: twenty steps beside PyTorch's, or beside the formula as its paper has it."""
 
-import functools
+import inspect
 import math
 
 import numpy as np
 import pytest
 from kinds import GPUS
+from optimizer_table import BEFORE_ANOTHER, BESIDE_TORCH, BY_FORMULA, OPTIMIZERS
 
 import fluxlite as fl
 
 RNG = np.random.default_rng(0)
 A, W, B = RNG.normal(size=(4, 3)), RNG.normal(size=(2, 3)), RNG.normal(size=2)
 
-BESIDE_TORCH = {
-    "Descent": (fl.Descent(0.05), "SGD", dict(lr=0.05)),
-    # PyTorch's velocity leaves the learning rate out and multiplies by it later: the same while it is constant.
-    "Momentum": (fl.Momentum(0.05, 0.8), "SGD", dict(lr=0.05, momentum=0.8)),
-    "Adam": (fl.Adam(0.05), "Adam", dict(lr=0.05)),
-    "Adam, all": (fl.Adam(0.05, (0.7, 0.95), 1e-3), "Adam", dict(lr=0.05, betas=(0.7, 0.95), eps=1e-3)),
-    "Nesterov": (fl.Nesterov(0.02, 0.8), "SGD", dict(lr=0.02, momentum=0.8, nesterov=True)),
-    "RMSProp": (fl.RMSProp(0.02, 0.8), "RMSprop", dict(lr=0.02, alpha=0.8)),
-    "RMSProp, centred": (fl.RMSProp(0.02, 0.8, centred=True), "RMSprop", dict(lr=0.02, alpha=0.8, centered=True)),
-    "Rprop": (fl.Rprop(0.02), "Rprop", dict(lr=0.02)),
-    "AdaGrad": (fl.AdaGrad(0.2), "Adagrad", dict(lr=0.2, initial_accumulator_value=1e-8, eps=1e-8)),
-    "AdaDelta": (fl.AdaDelta(0.8, 1e-6), "Adadelta", dict(lr=1.0, rho=0.8, eps=1e-6)),
-    "AdaMax": (fl.AdaMax(0.05), "Adamax", dict(lr=0.05)),
-    # Not NAdam, whose momentum PyTorch decays with a schedule of its own; nor RAdam, which PyTorch begins to trust
-    # above 5, Flux above 4. Both are below.
-    "AdamW": (fl.AdamW(0.05, decay=0.1), "AdamW", dict(lr=0.05, weight_decay=0.1)),
-    "WeightDecay": (
-        fl.OptimiserChain(fl.WeightDecay(0.1), fl.Adam(0.05)), "Adam", dict(lr=0.05, weight_decay=0.1),
-    ),
-}  # fmt: skip
 EXACT = (fl.Descent, fl.Momentum, fl.Adam)  # computed as PyTorch does, but for rounding
-ALL = [
-    fl.Descent(), fl.Momentum(), fl.Nesterov(), fl.Lion(), fl.Rprop(), fl.AdaGrad(), fl.AdaDelta(), fl.RMSProp(),
-    fl.RMSProp(centred=True), fl.Adam(), fl.AdamW(decay=0.1), fl.AdamW(decay=0.1, couple=False), fl.NAdam(), fl.RAdam(),
-    fl.AdaMax(), fl.OAdam(), fl.AMSGrad(), fl.AdaBelief(),
-    fl.OptimiserChain(fl.ClipGrad(0.5), fl.SignDecay(0.01), fl.AccumGrad(2), fl.ClipNorm(0.3), fl.Adam(0.01)),
-]  # fmt: skip
+CHAIN = fl.OptimiserChain(fl.ClipGrad(0.5), fl.SignDecay(0.01), fl.AccumGrad(2), fl.ClipNorm(0.3), fl.Adam(0.01))
+ALL = [*OPTIMIZERS, CHAIN]
 each_rule = pytest.mark.parametrize("rule", ALL, ids=repr)
+
+
+def names_of(rules):
+    return {type(rule).__name__ for rule in rules}
+
+
+def test_every_optimizer_has_a_row():
+    public = [name for name in fl.__all__ if inspect.isclass(getattr(fl, name))]
+    rules = {name for name in public if issubclass(getattr(fl, name), fl.OptimiserRule)}
+    missing = sorted(rules - {"OptimiserRule", "OptimiserChain"} - names_of([*OPTIMIZERS, *BEFORE_ANOTHER]))
+    assert not missing, (
+        f"{missing}: add a row for each to OPTIMIZERS of tests/helpers/optimizer_table.py, such as `fl.NAME(),`, "
+        "or to BEFORE_ANOTHER there, if another one takes the step. All tests of optimizers then try it"
+    )
+
+
+def test_every_optimizer_is_compared():
+    compared = names_of(rule for rule, *_ in [*BESIDE_TORCH.values(), *BY_FORMULA])
+    missing = sorted(names_of(OPTIMIZERS) - compared)
+    assert not missing, (
+        f"{missing}: say in tests/helpers/optimizer_table.py which steps are right, by a row in BESIDE_TORCH if "
+        "PyTorch has it, else in BY_FORMULA, with the formula of its paper for one number"
+    )
 
 
 def loss_of(model):
@@ -92,88 +92,7 @@ def test_a_variance_of_steady_gradients_is_not_negative(dtype):
     assert np.all(np.isfinite(x))
 
 
-# -- what PyTorch hasn't, or has otherwise: the papers' formulas, number by number, in plain Python --------------------
-
-
-def lion(x, gradients, eta=0.001, now=0.9, later=0.99):
-    m = 0.0
-    for g in gradients:
-        x -= eta * math.copysign(1, now * m + (1 - now) * g)
-        m = later * m + (1 - later) * g
-        yield x
-
-
-def moments(gradients, keep_m=0.9, keep_v=0.999):
-    m = v = 0.0
-    for t, g in enumerate(gradients, 1):
-        m, v = keep_m * m + (1 - keep_m) * g, keep_v * v + (1 - keep_v) * g * g
-        yield t, g, m, v
-
-
-def nadam(x, gradients, eta=0.001):
-    for t, g, m, v in moments(gradients):
-        mean = 0.9 * m / (1 - 0.9 ** (t + 1)) + 0.1 * g / (1 - 0.9**t)
-        x -= eta * mean / (math.sqrt(0.999 * v / (1 - 0.999**t)) + 1e-8)
-        yield x
-
-
-def radam(x, gradients, eta=0.001):
-    most = 2 / (1 - 0.999) - 1
-    for t, _, m, v in moments(gradients):
-        known, mean = most - 2 * t * 0.999**t / (1 - 0.999**t), m / (1 - 0.9**t)
-        if known > 4:
-            trust = math.sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known))
-            mean *= trust / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
-        x -= eta * mean
-        yield x
-
-
-def oadam(x, gradients, eta=0.001):
-    before = 0.0
-    for t, _, m, v in moments(gradients, 0.5, 0.9):
-        step = eta * m / (1 - 0.5**t) / (math.sqrt(v / (1 - 0.9**t)) + 1e-8)
-        x, before = x - 2 * step + before, step
-        yield x
-
-
-def amsgrad(x, gradients, eta=0.001):
-    m = v = largest = 1e-8
-    for g in gradients:
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
-        largest = max(largest, v)
-        x -= eta * m / (math.sqrt(largest) + 1e-8)
-        yield x
-
-
-def adabelief(x, gradients, eta=0.001):
-    m = s = 0.0
-    for t, g in enumerate(gradients, 1):
-        m = 0.9 * m + 0.1 * g
-        s = 0.999 * s + 0.001 * (g - m) ** 2 + 1e-16
-        x -= eta * m / (1 - 0.9**t) / (math.sqrt(s / (1 - 0.999**t)) + 1e-16)
-        yield x
-
-
-def adamw_as_in_the_paper(x, gradients, eta=0.001):
-    for t, _, m, v in moments(gradients):
-        x -= eta * m / (1 - 0.9**t) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8) + 0.1 * x
-        yield x
-
-
-@pytest.mark.parametrize(
-    "rule, formula",
-    [
-        (fl.Lion(), lion),
-        (fl.Lion(0.2), functools.partial(lion, eta=0.2)),  # so large that slopes turn
-        (fl.NAdam(), nadam),
-        (fl.RAdam(), radam),
-        (fl.OAdam(), oadam),
-        (fl.AMSGrad(), amsgrad),
-        (fl.AdaBelief(), adabelief),
-        (fl.AdamW(decay=0.1, couple=False), adamw_as_in_the_paper),
-    ],
-    ids=lambda x: getattr(x, "__name__", ""),
-)
+@pytest.mark.parametrize(("rule", "formula"), BY_FORMULA, ids=lambda x: getattr(x, "__name__", ""))
 def test_twenty_steps_by_the_formula(rule, formula):
     course = twenty_steps(rule)
     for name, at in (("W", (0, 1)), ("b", (1,))):
@@ -275,7 +194,7 @@ def test_accumulated_gradients_make_the_step_of_the_whole_batch():
 def test_adjust_keeps_what_was_remembered_in_a_part_or_all_and_in_a_chain():
     model = fl.Chain(fl.Dense(2, 3), fl.Dense(3, 1))
     state = fl.setup(fl.OptimiserChain(fl.WeightDecay(0.1), fl.Momentum(0.1)), model)
-    fl.update(state, model, fl.fmap(np.ones_like, fl.gradient(lambda m: np.sum(m(np.ones((1, 2)))), model)[0]))
+    fl.update(state, model, fl.gradient(lambda m: np.sum(m(np.ones((1, 2)))), model)[0])
     velocity = state[1].bias.memory["1"]["velocity"].copy()
     fl.adjust(state.layers[1], 0.5)
     assert state.layers[0].weight.rule.rules[1].eta == 0.1 and state.layers[1].weight.rule.rules[1].eta == 0.5

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from inside import Row, as_html, as_text
+from inside import DrawnRow, as_html, as_text
 from inside import explanation_described as described
 from kinds import f32
 
@@ -218,8 +218,12 @@ def test_html_is_escaped():
 
 def test_a_large_tree_opens_two_levels_and_the_way_to_all_shut_boxes():
     def deep(shut):
-        return Row("", "list", rows=[Row("", "list", rows=[Row("", "list", shut=shut, rows=[Row("", "number")])])])
+        return DrawnRow(
+            "",
+            "list",
+            rows=[DrawnRow("", "list", rows=[DrawnRow("", "list", shut=shut, rows=[DrawnRow("", "number")])])],
+        )
 
-    page = as_html(Row("", "list", rows=[deep(shut=i == 3) for i in range(40)]), [])
+    page = as_html(DrawnRow("", "list", rows=[deep(shut=i == 3) for i in range(40)]), [])
     assert page.count("<details open") == 1 + 40 + 2 and page.count("<details") == 1 + 3 * 40
-    assert as_text(Row("", "list"), []) == "list\n"
+    assert as_text(DrawnRow("", "list"), []) == "list\n"

@@ -99,6 +99,7 @@ def misfits():
         (chain, fl.Chain(*network(), fl.relu), "layers: .* the parts 0, 1, in the source 0, 1, 2"),
         (chain, fl.Chain(network()[0], fl.relu), r"layers\[1\]: .* parts weight, .* in the source a function"),
         (chain, None, "the model: .* in the source None"),
+        ([[one], [one], [one]], [[one], [], []], r"\[1\]: .* the parts 0, in the source a list"),
         ([fl.relu], [one], r"\[0\] is a function, the source has an array of float64, shape"),
         ([one], [fl.relu], r"\[0\] is an array of shape \(2,\), the source has a function"),
         ([1.5], [[one]], r"\[0\] is 1.5, the source has a list"),

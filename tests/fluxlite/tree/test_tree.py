@@ -354,5 +354,5 @@ def test_a_recipe_says_what_is_made_what_is_met_again_and_which_leaf_is_tied():
     kinds = [type(branch).__name__ for branch in found.recipe]
     assert kinds == ["Made", "Made", "Made", "TiedLeaf", "TiedLeaf", "Again", "Again", "Made"]
     assert [bool(branch.parts) for branch in found.recipe] == [True, True, True, False, False, True, False, True]
-    assert {str(found.paths()[place]) for place, _ in found.trained()} == {"[1]", "[2].x"}
+    assert {str(found.paths()[place]) for place, _ in found.trainable_places()} == {"[1]", "[2].x"}
     assert found.results(found.leaves)[found.root][1].shape == (3, 2)

@@ -149,6 +149,7 @@ def test_the_result_has_the_types_of_the_first_tree_and_what_only_later_ones_hav
         ([1], np.ones(3), r"\[0\]: .* the other has a ndarray"),
         (["a"], "a", r"\[0\]: .* the other has a str"),
         (Foo(1, 2), [1, 2], r"x: the first has it in a Foo, the other has a list"),
+        ({"a": [1], "b": [2], "c": [3]}, {"a": [1], "b": [], "c": []}, r"\['b'\]\[0\]: .*"),  # of two, the first
     ],
 )
 def test_trees_that_differ_raise_and_the_place_is_named(first, second, place):

@@ -1,6 +1,6 @@
 """All rules of derivatives: a row is the name of its table, a function, and how calls of the function are drawn.
 
-`OF_NUMPY` are those that other devices have too; `ROWS` are all.
+`OF_NUMPY` are those that other devices have too; `ROWS` are all. MLX, for Apple GPUs, lacks those `NOT_ON_METAL`.
 """
 
 from . import elementwise, indexing, keywords, products, rarer, reductions, shaping, windows
@@ -23,6 +23,12 @@ ROWS = [
     *named("einsum", products.EINSUM_TABLE),
     *named("indexing", indexing.TABLE),
     *named("keywords", keywords.TABLE),
+]
+NOT_ON_METAL = [
+    *elementwise.NOT_ON_METAL,
+    *products.NOT_ON_METAL,
+    *rarer.NOT_ON_METAL,
+    *shaping.NOT_ON_METAL,
 ]
 
 

@@ -85,3 +85,9 @@ TABLE = [
     (np.where, where_calls),
     (np.clip, clip_calls),
 ]
+
+# MLX has no such functions, signs of its own for the vectors, or no GPU for them.
+NOT_ON_METAL = [
+    np.nan_to_num, np.sinc, np.exp2, np.cbrt, np.hypot, np.arctan, np.arctan2, np.arcsinh, np.logaddexp2, np.fmax,
+    np.fmin, np.fmod, np.copysign, np.heaviside,
+]  # fmt: skip

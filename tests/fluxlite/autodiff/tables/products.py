@@ -158,3 +158,6 @@ TABLE = [
     (np.einsum, einsum_calls("ij,jk->ik", "nm mk")),
 ]
 EINSUM_TABLE = [(np.einsum, einsum_calls(subscripts, letters)) for subscripts, letters in EINSUMS]
+
+# MLX has no such functions, signs of its own for the vectors, or no GPU for them.
+NOT_ON_METAL = [np.linalg.inv, np.linalg.solve, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky]

@@ -331,3 +331,9 @@ TABLE = [
 if hasattr(np, "unstack"):  # since NumPy 2.1
     TABLE += [(np.unstack, one_of(of((2, 3)), of((2, 3), axis=-1), of((3,))))]
     TABLE += [(np.cumulative_sum, cumulative_calls), (np.cumulative_prod, cumulative_calls)]
+
+# MLX has no such functions, signs of its own for the vectors, or no GPU for them.
+NOT_ON_METAL = [
+    np.bincount, np.convolve, np.histogram, np.unique, np.interp, np.compress, np.extract, np.linalg.eigh,
+    np.linalg.eigvalsh, np.linalg.pinv, np.linalg.svd, np.linalg.svdvals,
+]  # fmt: skip

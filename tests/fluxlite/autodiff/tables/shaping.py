@@ -281,3 +281,6 @@ TABLE = [
     (np.diff, fixed((3, 4))),
     (np.diff, with_axis(n=st.integers(0, 3))),
 ]
+
+# MLX has no such functions, signs of its own for the vectors, or no GPU for them.
+NOT_ON_METAL = [np.partition, np.roll]

@@ -1,15 +1,56 @@
-"""What a whole model is switched to: training or testing, and another floating-point type."""
+"""A layer's mode: `Dropout` and its kin are in training while a gradient is computed, unless it's decided otherwise."""
 
+import inspect
+import threading
 from typing import Any
 
-import numpy as np
-
-from ..arrays import astype
-from ..autodiff.tracked import plain
-from ..tree.contract import attributes, children, has_mode, is_leaf, put_attribute
-from ..tree.ties import is_array
-from ..tree.walks import fmap, nodes
+from ..tree.contract import NotAPart, attributes, children, is_leaf, on_registration, put_attribute
+from ..tree.walks import nodes
 from ..words import explained, in_words
+
+
+class _Thread(threading.local):
+    gradients = 0
+
+
+this_thread = _Thread()  # how many gradient calls are open in it
+
+
+class Automatic(NotAPart):
+    """The attribute `active` of a class that declares ``active = None``: a layer that behaves differently in training.
+
+    It's what was decided for the layer. As long as nothing is, it's True inside a gradient call and None elsewhere.
+    """
+
+    def __get__(self, layer: Any, cls: Any = None) -> Any:
+        mode = getattr(layer, "__dict__", {}).get("active")
+        if mode is None and this_thread.gradients:
+            return True
+        return mode
+
+    def __set__(self, layer: Any, mode: Any) -> None:
+        self.__delete__(layer)
+        if mode is not None:
+            layer.__dict__["active"] = mode
+
+    def __delete__(self, layer: Any) -> None:
+        layer.__dict__.pop("active", None)
+
+
+def has_mode(cls: type) -> bool:
+    return type(inspect.getattr_static(cls, "active", None)) is Automatic
+
+
+def make_automatic(cls: type) -> None:
+    """What ``active = None`` in a class becomes when it's registered."""
+    if inspect.getattr_static(cls, "active", ...) is None:
+        cls.active = Automatic()  # type: ignore[attr-defined]
+
+
+on_registration.append(make_automatic)
+
+
+# -- deciding it ---------------------------------------------------------------------------------------------------
 
 
 @explained()
@@ -74,40 +115,3 @@ class Mode:
 @children.register(Mode)
 def _(x: Mode) -> Any:
     raise TypeError("this is what trainmode or testmode returned, not the model. They switch the model itself: use it")
-
-
-@explained()
-def f16(x: Any) -> Any:
-    """`x` with all its floating-point arrays in half precision (Flux: ``f16``). Integers stay, ties survive.
-
-    Inside a gradient too: then the gradient comes back in the type that `x` had. Python's own numbers stay. It's for
-    whole models, not for a step inside one: each layer converts its input to the type of its weights. To train, keep
-    float32 in the model and write ``f16(m)(x)`` in the loss: a float16 can't change by less than 1/2,000 of its size.
-
-    Layers, losses, gradients and optimizers add up in float32, and round once. NumPy's ``x.sum(axis=0)`` of your own
-    doesn't, on the CPU: there it's ``x.astype(np.float32).sum(axis=0)``.
-    """
-    return _cast(x, np.float16)
-
-
-@explained()
-def f32(x: Any) -> Any:
-    """`x` with all its floating-point arrays in float32, the usual type of a model (Flux: ``f32``)."""
-    return _cast(x, np.float32)
-
-
-@explained()
-def f64(x: Any) -> Any:
-    """`x` with all its floating-point arrays in float64 (Flux: ``f64``)."""
-    return _cast(x, np.float64)
-
-
-def _cast(x: Any, dtype: Any) -> Any:
-    def cast_leaf(leaf: Any) -> Any:
-        value = plain(leaf)
-        has_type = is_array(value) or isinstance(value, np.floating)
-        if has_type and leaf.dtype.kind == "f":
-            return astype(leaf, dtype)
-        return leaf
-
-    return fmap(cast_leaf, x)
