@@ -345,8 +345,11 @@ class Plan:
 def _is_in_a_call(error: BaseException) -> bool:
     """Whether an error came out of a call in the replay's line, or just after it."""
     step: Any = error.__traceback__
-    operation = step.tb_frame.f_code.co_code[step.tb_lasti]
-    return "CALL" in dis.opname[operation]
+    code = step.tb_frame.f_code.co_code
+    place = step.tb_lasti
+    while place > 0 and dis.opname[code[place]] == "CACHE":  # what belongs to the operation before
+        place -= 2
+    return "CALL" in dis.opname[code[place]]
 
 
 def _changes_outside(call: Call, program: Program) -> bool:

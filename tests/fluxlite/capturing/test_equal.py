@@ -30,7 +30,9 @@ def trained(make, batches, loss, rule, captured, steps=20):
 
     run = fl.captured(step) if captured else step
     losses = [run(*batches[i % len(batches)]) for i in range(steps)]
-    return [np.asarray(x).tobytes() for x in losses], [x.tobytes() for x in fl.leaves(model) if isinstance(x, np.ndarray)]
+    return [np.asarray(x).tobytes() for x in losses], [
+        x.tobytes() for x in fl.leaves(model) if isinstance(x, np.ndarray)
+    ]
 
 
 def square(y):
