@@ -49,7 +49,7 @@ def call(name: str, size: int, times: int, is_simulated: bool) -> Run:
     host = rng.standard_normal((size, size), np.float32), rng.standard_normal(size, np.float32), np.arange(size)[::-1]
     arguments = [gpu()(x.copy()) for x in host]
     if not is_simulated:  # both compute in memory of the same kind, so neither has a better place by luck
-        arguments = [x._values for x in arguments]
+        arguments = [x.host_values for x in arguments]
     expected = CALLS[name](*(x.copy() for x in host))
 
     def run() -> tuple[Any, Any]:

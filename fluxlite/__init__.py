@@ -205,9 +205,8 @@ else:
             return globals()[name]
         if name in _MOVED:
             messages = importlib.import_module(".messages", __name__)
-            messages.notice(
-                ("moved", name), f"fluxlite.{name} is fluxlite.{_MOVED[name]} now. Its old name works until 0.5."
-            )
+            text = f"fluxlite.{name} is fluxlite.{_MOVED[name]} now. Its old name works until 0.5."
+            messages.notice(("moved", name), text)
             return importlib.import_module(f".{_MOVED[name]}", __name__)
         words = importlib.import_module(".coming_from", __name__)
         hint = f". {words.sentence(words.NAMES[name])}" if name in words.NAMES else ""

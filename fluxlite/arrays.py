@@ -1,7 +1,8 @@
-"""What has to be asked of an array without knowing whose it is: its device, its generator; and our own operations.
+"""What can be done with an array without knowing whose it is: where is it? And operations of our own.
 
-NumPy's functions go to the library that owns their arguments (NEP 13 and 18). What NumPy lacks is a generic function
-here, with a method for each array type. If it's marked `primitive`, it can have a derivative, like NumPy's own.
+NumPy's functions go to the library that owns their arguments (NEP 13 and 18). What NumPy lacks is here; what differs
+between libraries is in their records (`array_kinds.py`). A function that's marked `primitive` can have a derivative,
+like NumPy's own.
 """
 
 import functools
@@ -10,29 +11,48 @@ from typing import Any
 
 import numpy as np
 
-from .tree.ties import card_getters, is_array, on_card_of
-from .words import Function, check_callable, note
+from .array_kinds import array_kind, several_cards
+from .tree.flat import KeyPath, flatten
+from .tree.ties import is_array, is_tracked, on_card_of
+from .tree.unreached import arrays_inside, why_shut
+from .tree.walks import check_open
+from .words import DeviceError, Function, check_callable, note
 
-# The array types that can be made read-only (``x.flags.writeable = False``) while a gradient still needs their values.
-read_only_types: set[type] = {np.ndarray}
+# Activations that compute each element from its own. In a layer, a GPU can add the bias in the same launch.
+by_element: set[Callable] = set()
 
 
-@functools.singledispatch
 def device_of(x: Any) -> Any:
     """The device of `x`: an array, or everything in a model or container (CUDA.jl: ``device(x)``).
 
     None if it has no arrays. Raises `DeviceError` if they're on several, `TypeError` for arrays that no walk reaches.
     """
-    # A method for each array type; in `devices/moving.py`, one for everything else.
+    kind = array_kind(x)
+    if kind is not None:
+        return kind.device_of(x)
+    return _device_of_all_in(x)
 
 
-# For GPUs that turn a function's elementwise calls into one launch, by array type: how, given it and its arguments.
-launchers: dict[type, Callable[[Callable, tuple], Any]] = {}
-# Activations that compute each element from its own. Layers leave it to `launchers` to add the bias in the same launch.
-by_element: set[Callable] = set()
-
-# Called with the result of each call that's recorded for a gradient: a simulated GPU counts the host's time for it.
-on_record: list[Callable[[Any], None]] = []
+def _device_of_all_in(x: Any) -> Any:
+    flat = flatten(x)
+    found: dict[Any, int] = {}  # each device, and the first leaf there
+    for number, leaf in enumerate(flat.leaves):
+        value = leaf
+        if is_tracked(leaf):
+            check_open(flat, [number])
+            while is_tracked(value):
+                value = value.value
+        if is_array(value):
+            found.setdefault(device_of(value), number)
+            continue
+        for inside, _ in arrays_inside(leaf, KeyPath()):
+            place = str(flat.paths()[number] + inside) or f"a {type(leaf).__name__}"
+            raise TypeError(f"device_of can't see all of it: there is an array in {place}: {why_shut(leaf)}")
+    if len(found) > 1:
+        first, second = list(found)[:2]
+        paths = flat.paths()
+        raise DeviceError(paths[found[first]], f"is on {first}, {paths[found[second]]} is on {second}")
+    return next(iter(found), None)
 
 
 def on_card_of_argument(function: Function) -> Function:
@@ -41,7 +61,7 @@ def on_card_of_argument(function: Function) -> Function:
     @functools.wraps(function)
     def computed(*args: Any, **kwargs: Any) -> Any:
         try:
-            if card_getters and args:
+            if several_cards and args:
                 with on_card_of(args[0]):
                     return function(*args, **kwargs)
             return function(*args, **kwargs)
@@ -201,10 +221,15 @@ def add_at(total: Any, index: Any, values: Any) -> None:
         total[index] += values
     elif is_half(total):
         sums = np.zeros_like(total, dtype=np.float32)
-        add_at_positions(sums, index, wide(values))
+        _add_at_positions(sums, index, wide(values))
         total += sums
     else:
-        add_at_positions(total, index, values)
+        _add_at_positions(total, index, values)
+
+
+def _add_at_positions(total: Any, index: Any, values: Any) -> None:
+    kind: Any = array_kind(total)
+    kind.add_at(total, index, values)
 
 
 def is_basic_index(index: Any) -> bool:
@@ -216,9 +241,8 @@ def is_basic_index(index: Any) -> bool:
     return str(getattr(index, "dtype", "")) == "bool"
 
 
-@functools.singledispatch
-def add_at_positions(total: Any, index: Any, values: Any) -> None:
-    """`add_at` with arrays of whole numbers as index: a method for each array type."""
+def add_at_on_the_host(total: np.ndarray, index: Any, values: np.ndarray) -> None:
+    """`add_at` for NumPy's arrays, with positions as index."""
     is_rows = type(index) is np.ndarray and index.dtype.kind in "iu" and total.flags.c_contiguous
     if is_rows and values.shape == index.shape + total.shape[1:]:
         # Whole rows: NumPy is many times quicker with one index for each number.

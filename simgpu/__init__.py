@@ -9,10 +9,10 @@
 (array([1., 3., 5.])  # Simulated:0, 2)
 
 Read `arrays.py` (what you can write with an array), `dispatch.py` (the path that every call takes), `indexing.py`,
-`rules.py` (what we refuse, as CuPy does), `launches.py` (what a call launches, and how much work that is), `clocks.py`
-(what runs when, and what waits), `device.py`, `places.py`, `memory.py` and `presets.py` (the device itself), and
-`shapes.py` (computing with shapes alone). `profile/` counts what a program asks of the GPU, `kernels/` runs CuPy's
-kernels in pieces of C, and `jit/` runs kernels written by hand.
+`refusals.py` (what we refuse, as CuPy does), `values.py` (whose values aren't NumPy's), `launches.py` (what a call
+launches, and how much work that is), `clocks.py` (what runs when, and what waits), `device.py`, `places.py`,
+`memory.py` and `presets.py` (the device itself), and `shapes.py` (computing with shapes alone). `profile/` counts what
+a program asks of the GPU, `kernels/` runs CuPy's kernels in pieces of C, and `jit/` runs kernels written by hand.
 """
 
 import importlib
@@ -40,7 +40,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __name__)
     module = _MODULE_OF.get(name)
     if name == "__all__":
-        return _surface.listed(__name__)
+        return _surface.list_names(__name__)
     if module is None and name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from_where = importlib.import_module(f".{module or 'functions'}", __name__)

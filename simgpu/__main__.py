@@ -45,13 +45,17 @@ def main(given: Sequence[str] | None = None) -> int:
     print(json_of(figures) if options.json == "" else text_of(figures, rules), file=sys.stderr)
     if status:
         return status
-    return 3 if rules.failures(figures) else 0
+    if rules.failures(figures):
+        return 3
+    return 0
 
 
 def _root(program: str) -> Path:
     """The project's folder: the current one, or the program's own if that's elsewhere."""
     here, path = Path.cwd(), Path(program).resolve()
-    return here if here in path.parents else path.parent
+    if here in path.parents:
+        return here
+    return path.parent
 
 
 if __name__ == "__main__":

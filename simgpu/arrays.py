@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from . import parameters, records
+from .arithmetic import cast
 from .dispatch import array_function, array_ufunc, call, call_ufunc, empty, in_place, put, reduction, take
 from .indexing import Flat, getitem, scatter, setitem, write
-from .launches import ONE, Asked
+from .launches import ONE, Commands
 from .memory import LACKING_DTYPES, Buffer, Stored, check_dtype, root_of
-from .places import in_use
-from .rules import SCALARS, current_card, order_of, values_on
-from .values import cast
+from .places import current_card, simulated_in_use, values_on
+from .refusals import SCALARS, order_of
 from .words import WRITE, in_words
 
 _OPERANDS = (Stored, *SCALARS)
@@ -35,11 +35,17 @@ def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
         if isinstance(y, _OPERANDS):
             return call_ufunc(ufunc, (x, y))
         if not hasattr(y, "__array_ufunc__"):  # CuPy's _core/core.pyx:109
-            return NotImplemented if getattr(y, "__array_priority__", 0) > x.__array_priority__ else ufunc(x, y)
-        return NotImplemented if y.__array_ufunc__ is None else ufunc(x, y)  # NumPy asks both operands
+            if getattr(y, "__array_priority__", 0) > x.__array_priority__:
+                return NotImplemented
+            return ufunc(x, y)
+        if y.__array_ufunc__ is None:
+            return NotImplemented
+        return ufunc(x, y)  # NumPy asks both operands
 
     def on_the_right(x, y):
-        return call_ufunc(ufunc, (y, x)) if isinstance(y, SCALARS) else ufunc(y, x)
+        if isinstance(y, SCALARS):
+            return call_ufunc(ufunc, (y, x))
+        return ufunc(y, x)
 
     return on_the_left, on_the_right, lambda x, y: in_place(ufunc, x, y)
 
@@ -54,6 +60,54 @@ _FAST_POWERS = {0.5: np.sqrt, 2.0: np.square, -1.0: np.reciprocal}
 def _never_equal(x: Any) -> bool:
     """An object that has no equality of its own equals no number: `x == None` is False everywhere, as on a GPU."""
     return x is None or type(x).__eq__ is object.__eq__  # type: ignore[comparison-overlap]
+
+
+# -- Methods that differ only by their names -------------------------------------------------------
+
+
+def _method(name: str, function: Callable) -> Any:
+    """`function` as the array's method of this name, which a wrong call's error shows."""
+    function.__name__, function.__qualname__ = name, f"SimulatedArray.{name}"
+    return function
+
+
+def _reduction(name: str) -> Any:
+    def method(self, axis=None, dtype=None, out=None, keepdims=False):
+        check_dtype(dtype)
+        return reduction(self, name, axis, dtype, out=out, keepdims=keepdims)
+
+    return _method(name, method)
+
+
+def _extreme(name: str) -> Any:
+    def method(self, axis=None, out=None, keepdims=False):
+        return reduction(self, name, axis, out=out, keepdims=keepdims)
+
+    return _method(name, method)
+
+
+def _place(name: str) -> Any:
+    def method(self, axis=None, out=None, dtype=None, keepdims=False):
+        if type(axis) is tuple:  # as if they were one axis, which takes longer to find out
+            places = call(getattr(np, name), (self, axis), {"keepdims": keepdims}, self.device)
+        else:
+            places = reduction(self, name, axis, keepdims=keepdims)
+        if dtype is not None:
+            places = self.device.new(places.host_values.astype(dtype))
+        if out is None:
+            return places
+        write(self.device, values_on(self.device, out), ..., places.host_values)
+        return out
+
+    return _method(name, method)
+
+
+def _scatter(name: str, ufunc: np.ufunc) -> Any:
+    def method(self, slices, value):
+        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
+        scatter(ufunc, self, slices, value)
+
+    return _method(name, method)
 
 
 # -- Reading values on the host, explicitly or as a side effect. The program waits for the device. --------
@@ -82,7 +136,10 @@ class HostReads:
                 raise RuntimeError("x.get(out=…) takes an array that lies in one piece, not a part of another")
         elif order == "A":
             order = "F" if self.flags.f_contiguous else "C"
-        lies_so = self.flags.c_contiguous if order == "C" else self.flags.f_contiguous
+        if order == "C":
+            lies_so = self.flags.c_contiguous
+        else:
+            lies_so = self.flags.f_contiguous
         values = self.device.download(self if lies_so else self.copy(order))
         if out is None:
             return values
@@ -91,7 +148,7 @@ class HostReads:
 
     def _on_host(self, name: str) -> np.ndarray:
         """A copy on the host that the program didn't ask for explicitly."""
-        self.device._reads(name)
+        self.device.check_read(name)
         return self.device.download(self, name, explicit=False)
 
     __int__, __float__, __complex__, __str__ = map(_conversion, (int, float, complex, str))
@@ -142,7 +199,18 @@ def check_host(name: str, x: Any, host: Any) -> None:
         raise ValueError(wanted)
 
 
-class SimulatedArray(HostReads, Stored):
+# Public names that CuPy's arrays haven't got: other files here use them, and programs shouldn't come across them.
+NOT_CUPYS = frozenset(("host_values", "buffer", "in_same_memory"))
+
+
+class _WithCupysNames(type):
+    """What `dir` shows of the class: names that CuPy's has."""
+
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if name not in NOT_CUPYS]
+
+
+class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
     """An array on a simulated GPU (CUDA.jl: ``CuArray``). ``device(x)`` makes one, and so do operations on them."""
 
     __slots__ = ()
@@ -156,7 +224,7 @@ class SimulatedArray(HostReads, Stored):
         """``cupy.ndarray(shape, dtype, …)``: memory of the device in use that nothing has been written to."""
         if memptr is not None:
             raise NotImplementedError("simgpu has no addresses: memptr isn't there")
-        device = in_use[0]()  # `current` in device.py, which imports this file
+        device = simulated_in_use()
         if shape is None:
             raise TypeError("ndarray takes a shape, got None")
         shape = parameters.plain("ndarray", "shape", shape)
@@ -167,7 +235,7 @@ class SimulatedArray(HostReads, Stored):
                 made = device.new(np.ndarray(shape, dtype, strides=strides, order=order))
             except ValueError as error:
                 raise ValueError(f"ndarray() with strides {strides}: {error}") from None
-        self._values, self.device, self._buffer, self.base = made._values, made.device, made._buffer, None
+        self.host_values, self.device, self.buffer, self.base = made.host_values, made.device, made.buffer, None
 
     # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
 
@@ -188,7 +256,9 @@ class SimulatedArray(HostReads, Stored):
             if copy is False:
                 raise ValueError("GPU memory cannot be exported to CPU without copy.")
             values = self.device.download(self, "dlpack")
-            return values.__dlpack__() if max_version is None else values.__dlpack__(max_version=max_version)
+            if max_version is None:
+                return values.__dlpack__()
+            return values.__dlpack__(max_version=max_version)
         if dl_device is None or dl_device == self.__dlpack_device__():
             raise BufferError(
                 f"no other library can read {self.device}, which is simulated. np.from_dlpack(x, device='cpu') copies "
@@ -200,18 +270,23 @@ class SimulatedArray(HostReads, Stored):
         """DLPack's number for CUDA, and the card's."""
         return ON_CUDA, self.device.index
 
-    def _view(self, values: np.ndarray) -> SimulatedArray:
+    def __dir__(self) -> list[str]:
+        return dir(type(self))
+
+    def in_same_memory(self, values: np.ndarray) -> SimulatedArray:
         """Other values in the same memory."""
-        return array_in(values, self.device, self._buffer, self if self.base is None else self.base)
+        return array_in(values, self.device, self.buffer, self if self.base is None else self.base)
 
     def _view_or_copy(self, values: np.ndarray, name: str) -> SimulatedArray:
         """What NumPy made: a view if the memory order allows it, otherwise a copy, which takes a kernel."""
-        if root_of(values) is self._buffer.root:
-            return self._view(values)
+        if root_of(values) is self.buffer.root:
+            return self.in_same_memory(values)
         device, card = self.device, current_card(self.device)
         device.launch(name, 2 * values.nbytes)
         made = device.new(values)
-        return made if card is device else card.copy_from(device, made)
+        if card is device:
+            return made
+        return card.copy_from(device, made)
 
     # -- operators: each calls the NumPy function with the same meaning -----------------------------
 
@@ -240,9 +315,13 @@ class SimulatedArray(HostReads, Stored):
         if type(other) is int and other == 2 and self.dtype.kind != "b":
             return call_ufunc(np.square, (self,))
         if type(other) is float and other in _FAST_POWERS:  # CuPy's core.pyx:1651
-            ufunc, kind = _FAST_POWERS[other], self.dtype.kind
-            return call_ufunc(ufunc, (self,), None if kind in "fc" else {"dtype": np.result_type(self.dtype, other)})
-        return (self.astype(int) if self.dtype.kind == "b" and type(other) is int else self)._power(other)
+            ufunc = _FAST_POWERS[other]
+            if self.dtype.kind in "fc":
+                return call_ufunc(ufunc, (self,))
+            return call_ufunc(ufunc, (self,), {"dtype": np.result_type(self.dtype, other)})
+        if self.dtype.kind == "b" and type(other) is int:
+            return self.astype(int)._power(other)
+        return self._power(other)
 
     def __pos__(self) -> Any:
         if self.dtype.kind != "b":
@@ -254,42 +333,48 @@ class SimulatedArray(HostReads, Stored):
         return call_ufunc(np.power, (self, other), {"out": (self,)})
 
     def __eq__(self, other: Any) -> Any:
-        return np.zeros_like(self, dtype=bool) if _never_equal(other) else self._equal(other)
+        if _never_equal(other):
+            return np.zeros_like(self, dtype=bool)
+        return self._equal(other)
 
     def __ne__(self, other: Any) -> Any:
-        return np.ones_like(self, dtype=bool) if _never_equal(other) else self._not_equal(other)
+        if _never_equal(other):
+            return np.ones_like(self, dtype=bool)
+        return self._not_equal(other)
 
     # -- what the host knows without asking the device --------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._values.shape
+        return self.host_values.shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        values = self._values.reshape(parameters.plain("reshape", "shape", shape))
-        if root_of(values) is not self._buffer.root:
+        values = self.host_values.reshape(parameters.plain("reshape", "shape", shape))
+        if root_of(values) is not self.buffer.root:
             raise AttributeError(f"incompatible shape: this would need a copy, which x.reshape({shape}) makes")
-        self._values = values
+        self.host_values = values
 
     dtype, ndim, size, itemsize, nbytes, strides, flags = (
-        property(operator.attrgetter(f"_values.{name}"))
+        property(operator.attrgetter(f"host_values.{name}"))
         for name in ("dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags")
     )
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self.host_values)
 
     # -- views, which launch no kernel ------------------------------------------------------------
 
     __getitem__ = getitem
-    T = property(lambda self: self._view(self._values.T))
-    mT = property(lambda self: self._view(self._values.mT))
+    T = property(lambda self: self.in_same_memory(self.host_values.T))
+    mT = property(lambda self: self.in_same_memory(self.host_values.mT))
     flat = property(lambda self: Flat(self))
 
     @property
     def real(self) -> SimulatedArray:
-        return self._view(self._values.real) if self.dtype.kind == "c" else self
+        if self.dtype.kind == "c":
+            return self.in_same_memory(self.host_values.real)
+        return self
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -297,7 +382,7 @@ class SimulatedArray(HostReads, Stored):
 
     @property
     def imag(self) -> SimulatedArray:
-        return self._view(self._values.imag) if self.dtype.kind == "c" else np.zeros_like(self)  # type: ignore[return-value]
+        return self.in_same_memory(self.host_values.imag) if self.dtype.kind == "c" else np.zeros_like(self)  # type: ignore[return-value]
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -312,7 +397,9 @@ class SimulatedArray(HostReads, Stored):
 
     def view(self, dtype: Any = None) -> SimulatedArray:
         check_dtype(dtype)
-        return self._view(self._values.view() if dtype is None else self._values.view(dtype))
+        if dtype is None:
+            return self.in_same_memory(self.host_values.view())
+        return self.in_same_memory(self.host_values.view(dtype))
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
         order = order_of(order)
@@ -320,10 +407,12 @@ class SimulatedArray(HostReads, Stored):
             raise ValueError("strings are not allowed for copy=: write True, False or None")
         if len(shape) == 1:
             shape = (parameters.plain("reshape", "shape", shape[0]),)
-        values = self._values.reshape(*shape, order=order)
-        if copy is False and root_of(values) is not self._buffer.root:
+        values = self.host_values.reshape(*shape, order=order)
+        if copy is False and root_of(values) is not self.buffer.root:
             raise ValueError(f"Unable to avoid creating a copy: x.reshape({shape}, copy=False), as x lies in memory")
-        return self._view_or_copy(values.copy(order) if copy else values, "reshape")
+        if copy:
+            values = values.copy(order)
+        return self._view_or_copy(values, "reshape")
 
     def reduced_view(self, dtype: Any = None) -> SimulatedArray:
         """The same elements with as few axes as possible: those that lie in one piece become one."""
@@ -339,10 +428,10 @@ class SimulatedArray(HostReads, Stored):
             shape, strides = [self.size], [self.itemsize]
         if dtype is None and (self.ndim < 2 or len(shape) == self.ndim):
             return self
-        return self._view(np.lib.stride_tricks.as_strided(self._values, shape, strides)).view(dtype)
+        return self.in_same_memory(np.lib.stride_tricks.as_strided(self.host_values, shape, strides)).view(dtype)
 
     def ravel(self, order: Any = "C") -> SimulatedArray:
-        return self._view_or_copy(self._values.ravel(order_of(order)), "ravel")  # type: ignore[arg-type]
+        return self._view_or_copy(self.host_values.ravel(order_of(order)), "ravel")  # type: ignore[arg-type]
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.device.in_use, self._on_host("pickle"))
@@ -353,13 +442,14 @@ class SimulatedArray(HostReads, Stored):
     put, take = put, take
 
     def copy(self, order: str = "C") -> SimulatedArray:
-        device, flags = self.device, self._values.flags
+        device, flags = self.device, self.host_values.flags
         order = order_of(order)
         if (card := current_card(device)) is device:
             return device.copy_within(self, order)
         # From another card, whole memory moves to the current one: CuPy's _core/core.pyx:861.
-        is_whole = flags.c_contiguous or order in "KA" and flags.f_contiguous
-        return card.copy_from(device, self if is_whole else device.copy_within(self, order))
+        if flags.c_contiguous or (order in "KA" and flags.f_contiguous):
+            return card.copy_from(device, self)
+        return card.copy_from(device, device.copy_within(self, order))
 
     __copy__ = copy
 
@@ -371,7 +461,7 @@ class SimulatedArray(HostReads, Stored):
         check_host("x.set(arr)", self, arr)
         if not self.flags.forc:
             raise RuntimeError("x.set(arr) fills an array that lies in one piece, and this is a part of another")
-        write(self.device, self._values, ..., self.device.upload(arr)._values)
+        write(self.device, self.host_values, ..., self.device.upload(arr).host_values)
 
     def flatten(self, order: str = "C") -> SimulatedArray:
         return self.copy(order).ravel(order)
@@ -385,13 +475,13 @@ class SimulatedArray(HostReads, Stored):
         same = np.dtype(dtype) == self.dtype
         if same and lies_so and not copy:
             return self
-        if self._values.dtype.names is not None or np.dtype(dtype).names is not None:
+        if self.host_values.dtype.names is not None or np.dtype(dtype).names is not None:
             return self._as_records(np.dtype(dtype), order)
         device = self.device.begin()
         if same and (copy or lies_so):
             return device.copy_within(self, order)
         is_cast = device.instead is None and self.dtype.kind in "fc" and np.dtype(dtype).kind in "iu"
-        values = device.compute(cast if is_cast else np.ndarray.astype, self._values, dtype, order)
+        values = device.compute(cast if is_cast else np.ndarray.astype, self.host_values, dtype, order)
         device.launch("astype", self.nbytes + values.nbytes)
         return device.new(values)
 
@@ -410,14 +500,14 @@ class SimulatedArray(HostReads, Stored):
 
     def byteswap(self, inplace: bool = False) -> SimulatedArray:
         """Each number with its bytes reversed: in new memory, or with `inplace` where it is."""
-        if self._values.dtype.names is not None:
+        if self.host_values.dtype.names is not None:
             raise TypeError("byteswap is not supported for structured dtypes")
         device = self.device.begin()
-        values = device.compute(np.ndarray.byteswap, self._values)
+        values = device.compute(np.ndarray.byteswap, self.host_values)
         device.launch("byteswap", 2 * values.nbytes)
         if not inplace:
             return device.new(values)
-        write(device, self._values, ..., values)
+        write(device, self.host_values, ..., values)
         return self
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
@@ -431,115 +521,99 @@ class SimulatedArray(HostReads, Stored):
         """Put this array in order in place. CuPy does that only row by row, and swaps axes for that if it has to."""
         if not self.flags.c_contiguous:
             raise NotImplementedError(f"x.{name}() takes an array that lies row by row; np.{name}(x) makes a new one")
-        records.check_call(name, (self._values,))
+        records.check_call(name, (self.host_values,))
         device = self.device.begin()
-        device.compute(getattr(np.ndarray, name), self._values, *args)
+        device.compute(getattr(np.ndarray, name), self.host_values, *args)
         is_last = args[name == "partition"] in (-1, self.ndim - 1)
-        device.launch_function(name, [self._values], [], (), {}, ONE if is_last else Asked(3))
+        commands = ONE if is_last else Commands(3)
+        device.launch_function(name, [self.host_values], [], (), {}, commands)
 
-    # -- NumPy's functions as methods: `METHODS`, below, has the others ---------------------------
+    # -- NumPy's functions as methods, with CuPy's parameters ------------------------------------
 
     def argsort(self, axis: int | None = -1, kind: Any = None) -> Any:
         _check_kind(kind)
         return np.argsort(self, axis, "stable")  # type: ignore[call-overload]
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
-        given = condition if isinstance(condition, Stored) else np.asarray(condition, np.int64)
-        return call(np.compress, (given, self, axis), {} if out is None else {"out": out}, self.device)
+        if not isinstance(condition, Stored):
+            condition = np.asarray(condition, np.int64)
+        kwargs = {} if out is None else {"out": out}
+        return call(np.compress, (condition, self, axis), kwargs, self.device)
 
     def conj(self) -> SimulatedArray:
-        return call_ufunc(np.conjugate, (self,)) if self.dtype.kind == "c" else self
+        if self.dtype.kind == "c":
+            return call_ufunc(np.conjugate, (self,))
+        return self
 
     conjugate = conj
 
+    sum, prod, mean = map(_reduction, ("sum", "prod", "mean"))
+    max, min, all, any = map(_extreme, ("max", "min", "all", "any"))
+    argmax, argmin = map(_place, ("argmax", "argmin"))
+    scatter_add = _scatter("scatter_add", np.add)
+    scatter_max = _scatter("scatter_max", np.maximum)
+    scatter_min = _scatter("scatter_min", np.minimum)
 
-# -- Methods that differ only by their names -------------------------------------------------------
+    def var(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False) -> Any:
+        return np.var(self, axis, dtype, out, ddof, keepdims)
 
+    def std(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False) -> Any:
+        return np.std(self, axis, dtype, out, ddof, keepdims)
 
-def _reduction(name):
-    def method(self, axis=None, dtype=None, out=None, keepdims=False):
-        check_dtype(dtype)
-        return reduction(self, name, axis, dtype, out=out, keepdims=keepdims)
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return np.cumsum(self, axis, dtype, out)
 
-    return method
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return np.cumprod(self, axis, dtype, out)
 
+    def ptp(self, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+        return np.ptp(self, axis, out, keepdims)
 
-def _extreme(name):
-    def method(self, axis=None, out=None, keepdims=False):
-        return reduction(self, name, axis, out=out, keepdims=keepdims)
+    def dot(self, b: Any, out: Any = None) -> Any:
+        return np.dot(self, b, out=out)
 
-    return method
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
+        return np.clip(self, min, max, out=out)
 
+    def round(self, decimals: Any = 0, out: Any = None) -> Any:
+        return np.round(self, decimals, out)
 
-def _place(name):
-    def method(self, axis=None, out=None, dtype=None, keepdims=False):
-        places = reduction(self, name, axis, keepdims=keepdims)
-        if dtype is not None:
-            places = self.device.new(places._values.astype(dtype))
-        if out is None:
-            return places
-        write(self.device, values_on(self.device, out), ..., places._values)
-        return out
+    def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+        return np.choose(self, choices, out, mode)
 
-    return method
+    def repeat(self, repeats: Any, axis: Any = None) -> Any:
+        return np.repeat(self, repeats, axis)
 
+    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+        if sorter is None:
+            return np.searchsorted(self, v, side)
+        if sorter.dtype.kind not in "iu":
+            raise TypeError(f"sorter must only contain integers, got {sorter.dtype}")
+        if sorter.size < self.size:
+            raise ValueError(f"sorter says where each of the {self.size} elements is, got {sorter.size} places")
+        return np.searchsorted(self.take(sorter), v, side)
 
-def _scatter(name):
-    ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_min": np.minimum}[name]
+    def trace(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:
+        return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
-    def method(self, slices, value):
-        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
-        scatter(ufunc, self, slices, value)
+    def argpartition(self, kth: Any, axis: Any = -1) -> Any:
+        return np.argpartition(self, kth, axis)
 
-    return method
+    def nonzero(self) -> Any:
+        return np.nonzero(self)
 
+    def transpose(self, *axes: Any) -> Any:
+        axes = tuple([parameters.plain("transpose", "axes", x) for x in axes])
+        return self.in_same_memory(self.host_values.transpose(*axes))
 
-def _searchsorted(self: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-    if sorter is None:
-        return np.searchsorted(self, v, side)
-    if sorter.dtype.kind not in "iu":
-        raise TypeError(f"sorter must only contain integers, got {sorter.dtype}")
-    if sorter.size < self.size:
-        raise ValueError(f"sorter says where each of the {self.size} elements is, got {sorter.size} places")
-    return np.searchsorted(self.take(sorter), v, side)
+    def swapaxes(self, axis1: Any, axis2: Any) -> Any:
+        return self.in_same_memory(self.host_values.swapaxes(axis1, axis2))
 
+    def squeeze(self, axis: Any = None) -> Any:
+        return self.in_same_memory(self.host_values.squeeze(parameters.plain("squeeze", "axis", axis)))
 
-# With CuPy's parameters, and what NumPy does with them.
-METHODS: dict[str, Callable] = {
-    "var": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.var(
-        self, axis, dtype, out, ddof, keepdims
-    ),
-    "std": lambda self, axis=None, dtype=None, out=None, ddof=0, keepdims=False: np.std(
-        self, axis, dtype, out, ddof, keepdims
-    ),
-    "cumsum": lambda self, axis=None, dtype=None, out=None: np.cumsum(self, axis, dtype, out),
-    "cumprod": lambda self, axis=None, dtype=None, out=None: np.cumprod(self, axis, dtype, out),
-    "ptp": lambda self, axis=None, out=None, keepdims=False: np.ptp(self, axis, out, keepdims),
-    "dot": lambda self, b, out=None: np.dot(self, b, out=out),
-    "clip": lambda self, min=None, max=None, out=None: np.clip(self, min, max, out=out),
-    "round": lambda self, decimals=0, out=None: np.round(self, decimals, out),
-    "choose": lambda self, choices, out=None, mode="raise": np.choose(self, choices, out, mode),
-    "repeat": lambda self, repeats, axis=None: np.repeat(self, repeats, axis),
-    "searchsorted": _searchsorted,
-    "trace": lambda self, offset=0, axis1=0, axis2=1, dtype=None, out=None: self.diagonal(offset, axis1, axis2).sum(
-        -1, dtype, out
-    ),
-    "argpartition": lambda self, kth, axis=-1: np.argpartition(self, kth, axis),
-    "nonzero": lambda self: np.nonzero(self),
-    "transpose": lambda self, *axes: self._view(
-        self._values.transpose(*(parameters.plain("transpose", "axes", x) for x in axes))
-    ),
-    "swapaxes": lambda self, axis1, axis2: self._view(self._values.swapaxes(axis1, axis2)),
-    "squeeze": lambda self, axis=None: self._view(self._values.squeeze(parameters.plain("squeeze", "axis", axis))),
-    "diagonal": lambda self, offset=0, axis1=0, axis2=1: self._view(self._values.diagonal(offset, axis1, axis2)),
-    **{name: _reduction(name) for name in ("sum", "prod", "mean")},
-    **{name: _extreme(name) for name in ("max", "min", "all", "any")},
-    **{name: _place(name) for name in ("argmax", "argmin")},
-    **{name: _scatter(name) for name in ("scatter_add", "scatter_max", "scatter_min")},
-}
-for _name, _method in METHODS.items():
-    _method.__name__, _method.__qualname__ = _name, f"SimulatedArray.{_name}"  # a wrong call's error shows the second
-    setattr(SimulatedArray, _name, _method)
+    def diagonal(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+        return self.in_same_memory(self.host_values.diagonal(offset, axis1, axis2))
 
 
 def array_in(values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> SimulatedArray:
@@ -547,7 +621,7 @@ def array_in(values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> Simu
     if values.dtype.char in LACKING_DTYPES:
         check_dtype(values.dtype)  # this raises; for each array, asking twice is faster than a call
     x = object.__new__(SimulatedArray)
-    x._values, x.device, x._buffer = values, device, buffer  # four at once would be slower
+    x.host_values, x.device, x.buffer = values, device, buffer  # four at once would be slower
     x.base = base
     return x
 

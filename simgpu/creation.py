@@ -11,8 +11,10 @@ from .device import current
 from .dispatch import call, plan_of
 from .memory import Stored, check_dtype
 from .parameters import plain
-from .rules import DIFFERENT, device_among, keyword_refusal, names, order_of
-from .words import in_words
+from .places import device_among
+from .refusals import keyword_refusal, order_of
+from .values import DIFFERENT
+from .words import in_words, word_set
 
 # -- From values -----------------------------------------------------------------------------------
 
@@ -69,7 +71,9 @@ def from_dlpack(array: Any, *, device: Any = None, copy: bool | None = None) -> 
     if device is not None:
         raise NotImplementedError("from_dlpack() does not support device yet.")
     if isinstance(array, SimulatedArray):
-        return array.copy() if copy else array._view(array._values)
+        if copy:
+            return array.copy()
+        return array.in_same_memory(array.host_values)
     if not hasattr(array, "__dlpack_device__"):
         raise TypeError(f"from_dlpack takes an array of another library, got {in_words(array)}")
     kind, _ = array.__dlpack_device__()
@@ -87,9 +91,8 @@ def _like(name: str) -> Callable:
     def function(a, *given, **keywords):
         if "subok" in keywords:
             raise keyword_refusal(name, {"subok"})
-        if (
-            isinstance(keywords.get("shape"), (tuple, list)) and not keywords["shape"]
-        ):  # to CuPy, that's no shape at all
+        # To CuPy, an empty shape is no shape at all.
+        if isinstance(keywords.get("shape"), (tuple, list)) and not keywords["shape"]:
             del keywords["shape"]
         if has_value and given:
             given = (plain(name, "fill_value", given[0]), *given[1:])
@@ -109,14 +112,14 @@ zeros_like, ones_like, full_like, empty_like = map(_like, ("zeros_like", "ones_l
 # -- By a rule ------------------------------------------------------------------------------------------
 
 # What NumPy makes from numbers, or reads from a file.
-_RULES = names("""
+RULES = word_set("""
     arange bartlett blackman diag_indices empty eye full hamming hanning identity indices kaiser linspace logspace
     ones tri tril_indices triu_indices zeros fft.fftfreq fft.rfftfreq
     frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt
 """)
 
 
-def _by_rule(name: str, numpys: Callable) -> Callable:
+def creator(name: str, numpys: Callable) -> Callable:
     """CuPy's function that makes an array on the device in use, by kernels and memsets."""
 
     def function(*args: Any, **keywords: Any) -> Any:
@@ -133,12 +136,12 @@ def _by_rule(name: str, numpys: Callable) -> Callable:
                 args = (*args[:2], order_of(args[2]), *args[3:])
         check_dtype(dtype)
         if name == "ones":
-            records.check_filling(dtype, 1)
+            records.check_fill(dtype, 1)
         if name in ("tril_indices", "triu_indices") and args and isinstance(args[0], Stored):
             raise TypeError(f"{name} takes a number of rows, got an array: {name}_from takes that")
         result = call(numpys, args, keywords, device)
         if type(result) is tuple and name in ("linspace", "logspace") and result[1].ndim == 0:
-            return result[0], float(result[1]._values)  # the host knows the step
+            return result[0], float(result[1].host_values)  # the host knows the step
         return result
 
     function.__name__ = function.__qualname__ = name
@@ -150,12 +153,20 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Si
     check_dtype(dtype)
     order = order_of(order or "C")
     fill_value = plain("full", "fill_value", fill_value)
-    records.check_filling(dtype, fill_value)
+    records.check_fill(dtype, fill_value)
     if not isinstance(fill_value, Stored):
         return call(np.full, (shape, fill_value, dtype, order), {}, current())
-    made = call(np.empty, (shape, fill_value._values.dtype if dtype is None else dtype, order), {}, current())
+    if dtype is None:
+        dtype = fill_value.host_values.dtype
+    made = call(np.empty, (shape, dtype, order), {}, current())
     made[...] = fill_value
     return made
+
+
+def _known_slice(part: slice) -> slice:
+    """`part` as NumPy takes it. It may have arrays on a device as its ends."""
+    ends = (part.start, part.stop, part.step)
+    return slice(*[x.host_values if isinstance(x, Stored) else x for x in ends])
 
 
 class _Grid:
@@ -165,17 +176,21 @@ class _Grid:
         self._numpys = numpys
 
     def __getitem__(self, key: Any) -> Any:
-        parts = [(part.start, part.stop, part.step) for part in (key if isinstance(key, tuple) else (key,))]
-        known = tuple(slice(*(x._values if isinstance(x, Stored) else x for x in part)) for part in parts)
         device = current()
-        if isinstance(key, tuple) or isinstance(known[0].step, complex):
-            made = self._numpys[known if isinstance(key, tuple) else known[0]]
+        if isinstance(key, tuple):
+            made = self._numpys[tuple(map(_known_slice, key))]
         else:
-            made = DIFFERENT["arange"](np.arange, known[0].start or 0, known[0].stop, known[0].step)
+            known = _known_slice(key)
+            if isinstance(known.step, complex):
+                made = self._numpys[known]
+            else:
+                made = DIFFERENT["arange"](np.arange, known.start or 0, known.stop, known.step)
         axes = made if isinstance(made, (list, tuple)) else (made,)
         for axis in axes:
             device.launch("grid", axis.nbytes)
-        return device.new(made) if made is axes[0] else list(map(device.new, axes))
+        if made is axes[0]:
+            return device.new(made)
+        return list(map(device.new, axes))
 
 
 mgrid, ogrid = _Grid(np.mgrid), _Grid(np.ogrid)
@@ -188,15 +203,20 @@ class _Joined:
         self._axis = axis
 
     def __getitem__(self, key: Any) -> SimulatedArray:
-        key = key if isinstance(key, tuple) else (key,)
+        if not isinstance(key, tuple):
+            key = (key,)
         if any(isinstance(part, (str, slice)) for part in key):
             raise NotImplementedError("r_ and c_ take neither slices nor words on a GPU (nor do CuPy's)")
-        values: list[Any] = [part if np.isscalar(part) else asarray(part)._values for part in key]
+        values: list[Any] = [part if np.isscalar(part) else asarray(part).host_values for part in key]
         kind = np.result_type(*values)
-        parts = [asarray(part, kind if np.isscalar(part) else None) for part in key]
-        parts = [x.reshape(1) if x.ndim == 0 else x for x in parts]
-        if self._axis < 0:
-            parts = [x.reshape(-1, 1) if x.ndim < 2 else x for x in parts]
+        parts = []
+        for part in key:
+            x = asarray(part, kind) if np.isscalar(part) else asarray(part)
+            if self._axis < 0 and x.ndim < 2:
+                x = x.reshape(-1, 1)
+            elif x.ndim == 0:
+                x = x.reshape(1)
+            parts.append(x)
         return call(np.concatenate, (parts, self._axis), {}, parts[0].device)
 
     def __len__(self) -> int:
@@ -211,6 +231,9 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = None) ->
     if not isinstance(dst, Stored):
         raise AttributeError(f"copyto writes to an array on a GPU, got {type(dst).__name__}")
     is_number = isinstance(src, (np.ndarray, np.generic)) and src.size == 1
-    if is_number and np.can_cast(src.dtype, dst._values.dtype, casting):
+    if is_number and np.can_cast(src.dtype, dst.host_values.dtype, casting):
         src, casting = src.item(), "unsafe"  # a number, whose type has been checked
-    call(np.copyto, (dst, src), {"casting": casting} | ({} if where is None else {"where": where}), dst.device)
+    keywords = {"casting": casting}
+    if where is not None:
+        keywords["where"] = where
+    call(np.copyto, (dst, src), keywords, dst.device)

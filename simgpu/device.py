@@ -9,13 +9,13 @@ import numpy as np
 from . import dispatch, events, launches, records
 from .arrays import SimulatedArray, array_in
 from .clocks import COPY, HOST, MEMSET, Lanes, Span
-from .events import listeners, tell
-from .launches import ONE, Asked
+from .events import emit, listeners
+from .launches import ONE, Commands
 from .memory import LACKING_DTYPES, Buffer, Memory, Pool, Stored, check_dtype, records_seen, root_of
-from .places import Place, estimating, in_use
+from .places import IN_USE, Place, computing_card, current_card, estimating
 from .presets import SAME_FOR_ALL, multiprocessor, preset
-from .rules import computing_card, current_card, refusal
-from .shapes import untouched
+from .refusals import refusal
+from .shapes import reserve_zeros
 
 _STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a generator in each of 8 * 256 threads
 
@@ -28,7 +28,10 @@ class CountedGenerator:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self._seed = np.random.SeedSequence().entropy if seed is None else operator.index(seed)
+        if seed is None:
+            self._seed = np.random.SeedSequence().entropy
+        else:
+            self._seed = operator.index(seed)
         self._draws = 0
         np.random.SeedSequence(self._seed)  # raises ValueError for a negative one, here and not at the first draw
 
@@ -74,19 +77,21 @@ class SimulatedGenerator(CountedGenerator):
         """Uniform in [low, high)."""
         zeros = (low == 0) + (high == 0)
         # The draw in [0, 1), three kernels to stretch it between two arrays of float64, and another type if asked.
-        asked = Asked(1 + 3 + (2 - zeros) + (np.dtype(dtype) != np.float64), memsets=zeros)
-        return self._draw("uniform", size, dtype, lambda by: low + (high - low) * by.random(size, dtype), asked)
+        commands = Commands(1 + 3 + (2 - zeros) + (np.dtype(dtype) != np.float64), memsets=zeros)
+        return self._draw("uniform", size, dtype, lambda by: low + (high - low) * by.random(size, dtype), commands)
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
         """Whole numbers in [low, high), or [0, low). CuPy adds `low` to what it draws."""
-        return self._draw("integers", size, dtype, lambda numpys: numpys.integers(low, high, size, dtype), Asked(2))
+        return self._draw("integers", size, dtype, lambda numpys: numpys.integers(low, high, size, dtype), Commands(2))
 
-    def _draw(self, name: str, size: Any, dtype: Any, draw: Callable, asked: Asked = ONE) -> Any:
+    def _draw(self, name: str, size: Any, dtype: Any, draw: Callable, commands: Commands = ONE) -> Any:
         """As CuPy does, start a generator for each draw, by a memset and a kernel."""
         device, numpys = self._device, np.random.default_rng(self._next())
-        values = np.asarray(draw(numpys)) if device.instead is None else untouched(() if size is None else size, dtype)
+        values = (
+            np.asarray(draw(numpys)) if device.instead is None else reserve_zeros(() if size is None else size, dtype)
+        )
         device.memset("generator", _STATE * device.multiprocessors)
-        device.ask(name, asked.and_kernels(1), values.nbytes, 8, 10 * values.size, values.dtype.char)
+        device.issue(name, commands.and_kernels(1), values.nbytes, 8, 10 * values.size, values.dtype.char)
         return device.new(values)
 
 
@@ -145,7 +150,7 @@ class Card:
     def upload(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array here, `explicit` if the program asked for it. The host doesn't wait for it."""
         result = self._copy_of(x)
-        tell(self, events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
+        emit(self, events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
         return result
 
     def copy_in_pinned(self, x: np.ndarray, is_pinned: bool = False) -> tuple[SimulatedArray, int]:
@@ -157,7 +162,7 @@ class Card:
         """
         result = self._copy_of(x)
         span = self.lanes.copy_in(x.nbytes, is_pinned, ahead=True)
-        tell(self, events.HOST_TO_DEVICE, "copy", span, nbytes=x.nbytes)
+        emit(self, events.HOST_TO_DEVICE, "copy", span, nbytes=x.nbytes)
         return result, span.end
 
     def wait_for(self, time: int) -> None:
@@ -178,26 +183,26 @@ class Card:
 
     def download(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, which waits until `x` is computed."""
-        values = self.compute(np.array, x._values, order="K", copy=True)
+        values = self.compute(np.array, x.host_values, order="K", copy=True)
         self.wait(name, x.nbytes, explicit)
         return values
 
     def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
-        result = self._copy_of(x._values)
+        result = self._copy_of(x.host_values)
         self.count_copy_from(source, x.nbytes)
         return result
 
     def count_copy_from(self, source: Any, nbytes: int) -> None:
         """Record that memory was copied here from another card, as it is."""
         span = self.lanes.copy_from(source.lanes, nbytes)
-        tell(self, events.DEVICE_TO_DEVICE, f"copy from {source!r}", span, nbytes=nbytes)
+        emit(self, events.DEVICE_TO_DEVICE, f"copy from {source!r}", span, nbytes=nbytes)
 
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
         """A copy of `x` on this device, by a kernel."""
         if records_seen:
-            records.check_kernel(x._values.dtype)
-        buffer = Buffer(self.pool, x._values.nbytes, None)
-        buffer.root = values = self.compute(np.ndarray.copy, x._values, order)
+            records.check_kernel(x.host_values.dtype)
+        buffer = Buffer(self.pool, x.host_values.nbytes, None)
+        buffer.root = values = self.compute(np.ndarray.copy, x.host_values, order)
         self.launch("copy", 2 * values.nbytes)
         return array_in(values, self, buffer, None)
 
@@ -215,14 +220,14 @@ class Card:
         loaded, asked, went_on, start, end = self.lanes.launch(name, nbytes, operations, kind, count, library, lasting)
         if listeners:
             if loaded > asked:
-                tell(self, events.FIRST_USE, name, Span(asked, loaded, asked, loaded))
-            tell(self, events.LAUNCH, name, Span(loaded, went_on, start, end), count, figures=figures)
+                emit(self, events.FIRST_USE, name, Span(asked, loaded, asked, loaded))
+            emit(self, events.LAUNCH, name, Span(loaded, went_on, start, end), count, figures=figures)
 
     def _begin(self) -> None:
         """Before anything else, the driver and cuBLAS start."""
         self._is_new = False
         if (span := self.lanes.start()) is not None:
-            tell(self, events.FIRST_USE, "CUDA and cuBLAS", span)
+            emit(self, events.FIRST_USE, "CUDA and cuBLAS", span)
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
         """Record a matrix product, which may be too small to use all multiprocessors."""
@@ -231,59 +236,63 @@ class Card:
         work = 2.0 * out.size * x.shape[-1] / share if share else 0.0
         kind = "f" if out.ndim > 2 and out.dtype.char == "e" else out.dtype.char  # CuPy computes these in float32
         nbytes = x.nbytes + y.nbytes + out.nbytes
-        self.ask("matmul", launches.launches_of_product(x, y), nbytes, nbytes, work, kind)
+        self.issue("matmul", launches.launches_of_product(x, y), nbytes, nbytes, work, kind)
 
-    def launch_function(self, name: str, arrays: list, made: list, args: Any, kwargs: dict, asked: Asked) -> None:
+    def launch_function(self, name: str, arrays: list, made: list, args: Any, kwargs: dict, commands: Commands) -> None:
         """Record what the NumPy function `name` asks for, from its array arguments and its new results."""
         nbytes, work = launches.work_of(name, arrays, made, args, kwargs, self.multiprocessors)
         kind = (made or arrays)[0].dtype.char if made or arrays else "f"
-        self.ask(name, asked, nbytes, made[0].nbytes if made else 0, work, kind)
+        self.issue(name, commands, nbytes, made[0].nbytes if made else 0, work, kind)
 
-    def ask(self, name: str, asked: Asked, nbytes: int, size: int, operations: float = 0.0, kind: str = "f") -> None:
+    def issue(
+        self, name: str, commands: Commands, nbytes: int, size: int, operations: float = 0.0, kind: str = "f"
+    ) -> None:
         """Record a call's kernels, which share this work, and what else it asks for, with memory of this `size`."""
-        if asked.kernels:
-            self.launch(name, nbytes, operations, kind, asked.kernels, asked.library)
-        if asked is not ONE:
-            self.besides(name, asked, size)
+        if commands.kernels:
+            self.launch(name, nbytes, operations, kind, commands.kernels, commands.library)
+        if commands is not ONE:
+            self.issue_others(name, commands, size)
 
-    def besides(self, name: str, asked: Asked, nbytes: int) -> None:
+    def issue_others(self, name: str, commands: Commands, nbytes: int) -> None:
         """Record what a call asks for besides kernels: `nbytes` set to zero or copied on the card, copies, waits."""
-        for _ in range(asked.memsets):
+        for _ in range(commands.memsets):
             self.memset(name, nbytes)
-        for _ in range(asked.copies):
+        for _ in range(commands.copies):
             self.copy_on_card(nbytes)
-        for size in asked.uploads:
-            tell(self, events.HOST_TO_DEVICE, name, self.lanes.copy_in(size), nbytes=size, explicit=False)
-        for size in asked.reads:
+        for size in commands.uploads:
+            emit(self, events.HOST_TO_DEVICE, name, self.lanes.copy_in(size), nbytes=size, explicit=False)
+        for size in commands.reads:
             self.wait(name, size)
 
     def copy_on_card(self, nbytes: int) -> None:
         """Record that memory was copied on the card, as it is, without a kernel."""
         _, *span = self.lanes.launch(COPY, 2 * nbytes)
-        tell(self, events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=nbytes)
+        emit(self, events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=nbytes)
 
     def memset(self, name: str, nbytes: int) -> None:
         """Record that memory was set to zero, which needs no kernel."""
         _, *span = self.lanes.launch(MEMSET, nbytes)
-        tell(self, events.MEMSET, name, Span(*span), nbytes=nbytes)
+        emit(self, events.MEMSET, name, Span(*span), nbytes=nbytes)
 
     def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
         """The program waits until `nbytes` on the device are computed and copied."""
         events.check_wait()
         span = self.lanes.copy_out(nbytes)
-        tell(self, events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
-        tell(self, events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
+        emit(self, events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
+        emit(self, events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
 
     def synchronize(self) -> None:
         events.check_wait()
-        tell(self, events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
+        emit(self, events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
 
     def clock(self) -> float:
         return self.host.now / 1e9
 
     def begin(self) -> Any:
         """A call begins that computes with arrays of this card. Returns the card that computes: the current one."""
-        return computing_card(self) if self.cards else self
+        if self.cards:
+            return computing_card(self)
+        return self
 
     def compute(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
         """What NumPy computes, or only its shapes. Without warnings, since a GPU makes inf and NaN silently."""
@@ -358,7 +367,7 @@ def current() -> Any:
     return current_card(devices()[0])
 
 
-in_use.insert(0, current)
+IN_USE.insert(0, current)
 
 
 def on_device(function: Any, x: Any) -> Any:

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from . import formulas, launches, parameters, records, rules
+from . import formulas, launches, parameters, records, refusals
 from .indexing import add_at, array_of, lies_alike, wrap_around, write
-from .launches import ONE, TEN_EACH, Asked
+from .launches import ONE, TEN_EACH, Commands
 from .memory import Stored, check_dtype, records_seen, root_of
-from .rules import SCALARS, current_card, device_among, one_device, order_of, refusal, values_on
-from .words import Unsupported, in_words
+from .places import current_card, device_among, one_device, values_on
+from .refusals import SCALARS, order_of, refusal
+from .values import DIFFERENT, FORMULAS
+from .words import Unsupported, in_words, word_set
 
 
 class _Quiet(threading.local):
@@ -40,16 +42,16 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     """``x += y``: write the result to `x`, which keeps its type whatever `y`'s is."""
     device = x.device.begin()
     if isinstance(y, Stored):
-        if y._buffer is x._buffer:
+        if y.buffer is x.buffer:
             copy_if_shared((y,), x)
         y = values_on(device, y)
     elif not isinstance(y, SCALARS):
         return call_ufunc(ufunc, (x, y), {"out": (x,)})  # this raises the right error
     elif type(y) is int:
         formulas.check_integer(ufunc.__name__, y)
-    values = x._values
-    if ufunc in rules.FORMULAS and device.instead is None:
-        quiet.run(np.copyto, values, quiet.run(rules.FORMULAS[ufunc], values, y))
+    values = x.host_values
+    if ufunc in FORMULAS and device.instead is None:
+        quiet.run(np.copyto, values, quiet.run(FORMULAS[ufunc], values, y))
     else:
         (device.instead or quiet.run)(ufunc, values, y, out=(values,))
     name, size = ufunc.__name__, values.size
@@ -61,8 +63,8 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
 def copy_if_shared(inputs: Any, out: Any) -> None:
     """CuPy copies an operand first if the result is written into its memory, unless the two are the same object."""
     for x in inputs:
-        if isinstance(x, Stored) and x is not out and np.may_share_memory(x._values, out._values):
-            out.device.launch("copy", 2 * x._values.nbytes)
+        if isinstance(x, Stored) and x is not out and np.may_share_memory(x.host_values, out.host_values):
+            out.device.launch("copy", 2 * x.host_values.nbytes)
 
 
 def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -70,14 +72,17 @@ def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: An
     for x in inputs + kwargs["out"] if "out" in kwargs else inputs:
         if not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__"):
             return NotImplemented  # its type may know ours
-    if ufunc.__name__ in rules.LACKING_UFUNCS:
-        raise rules.no_such_function(ufunc.__name__)
+    if ufunc.__name__ in refusals.LACKING_UFUNCS:
+        raise refusals.no_such_function(ufunc.__name__)
     if method == "__call__" and not kwargs:
         return call_ufunc(ufunc, inputs)
     check_dtype(kwargs.get("dtype"))
-    refused = kwargs.keys() - rules.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
+    if method == "__call__":
+        refused = kwargs.keys() - refusals.UFUNC_KEYWORDS
+    else:
+        refused = kwargs.keys() & {"initial", "where"}
     if refused:
-        raise rules.keyword_refusal(ufunc.__name__, refused)
+        raise refusals.keyword_refusal(ufunc.__name__, refused)
     if method == "at":
         return add_at(ufunc, *inputs)
     if method in ("reduce", "accumulate") and "axis" in kwargs:
@@ -98,14 +103,17 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
     nbytes = 0
     for x in inputs:
         if isinstance(x, Stored):
-            device = x.device if device is None or device is x.device else one_device(device, x)
-            nbytes += x._values.nbytes
-            values.append(x._values)
+            if device is None or device is x.device:
+                device = x.device
+            else:
+                device = one_device(device, x)
+            nbytes += x.host_values.nbytes
+            values.append(x.host_values)
         elif isinstance(x, SCALARS) or method != "__call__":  # a method's other inputs, such as reduceat's indices
             if type(x) is int:
                 formulas.check_integer(ufunc.__name__, x)
             values.append(x)
-        elif isinstance(x, np.ndarray) and x.ndim == 0 and ufunc in rules.COMPARISONS:
+        elif isinstance(x, np.ndarray) and x.ndim == 0 and ufunc in refusals.COMPARISONS:
             values.append(x.item())
         else:
             raise refusal(ufunc, x, device_among(inputs + (kwargs or {}).get("out", ())))
@@ -113,14 +121,14 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
         return _call_in_full(ufunc, inputs, values, kwargs or {}, method, device)
     device = device.begin()
     try:
-        if ufunc in rules.FORMULAS and device.instead is None:
-            result = quiet.run(rules.FORMULAS[ufunc], *values)
+        if ufunc in FORMULAS and device.instead is None:
+            result = quiet.run(FORMULAS[ufunc], *values)
         else:
             result = (device.instead or quiet.run)(ufunc, *values)
     except (ValueError, OverflowError, TypeError):
         # On a card, an integer can have a negative power, a boolean can be compared with a number of any size, and
         # records with records.
-        if ufunc is not np.power and ufunc not in rules.COMPARISONS:
+        if ufunc is not np.power and ufunc not in refusals.COMPARISONS:
             raise
         return _call_in_full(ufunc, inputs, values, {}, method, device)
     if not result.flags.c_contiguous:  # CuPy's results lie in memory row by row, whatever the operands do
@@ -143,14 +151,14 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
         if not isinstance(x, Stored):
             raise refusal(ufunc, x, device_among(given + inputs))
         device = one_device(device, x)
-    plain = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items() if name != "out"}
+    plain = {name: x.host_values if isinstance(x, Stored) else x for name, x in kwargs.items() if name != "out"}
     device = device.begin()
     if given:
-        plain["out"] = (given[0]._values,)
+        plain["out"] = (given[0].host_values,)
         copy_if_shared(inputs, given[0])
-    differs: Callable | None = formulas.cast_and_summed
+    differs: Callable | None = formulas.cast_and_sum
     if method == "__call__":
-        differs = rules.DIFFERENT.get(ufunc.__name__)
+        differs = DIFFERENT.get(ufunc.__name__)
         if differs is None and ("casting" in plain or plain.get("dtype") is not None):
             differs = formulas.with_casts
     result = _compute(device, differs, getattr(ufunc, method), values, plain)
@@ -159,11 +167,13 @@ def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, me
         device.launch_product(*values[:2], result)
     else:
         arrays = [x for x in values if isinstance(x, np.ndarray)]
-        asked = launches.asked_by_method(ufunc, method, values, kwargs)
-        device.launch_function(ufunc.__name__, arrays, results, (), {}, asked)
+        commands = launches.commands_of_method(ufunc, method, values, kwargs)
+        device.launch_function(ufunc.__name__, arrays, results, (), {}, commands)
     if given:
         return given[0]
-    return tuple(map(device.new, results)) if type(result) is tuple else device.new(result)
+    if type(result) is tuple:
+        return tuple(map(device.new, results))
+    return device.new(result)
 
 
 # -- All other functions ---------------------------------------------------------------------------
@@ -176,11 +186,11 @@ def array_function(x: Any, function: Callable, types: Sequence[type], args: tupl
             return NotImplemented
     plan = plan_of(function)
     if plan.is_lacking:
-        raise rules.no_such_function(plan.name)
+        raise refusals.no_such_function(plan.name)
     if kwargs:
         check_dtype(kwargs.get("dtype"))
         if plan.refused_keywords & kwargs.keys():
-            raise rules.keyword_refusal(plan.name, plan.refused_keywords & kwargs.keys())
+            raise refusals.keyword_refusal(plan.name, plan.refused_keywords & kwargs.keys())
     return call(function, args, kwargs, x.device)
 
 
@@ -196,7 +206,7 @@ class Plan:
 
     def __init__(self, function: Callable) -> None:
         self.function = function
-        self.name = name = rules.name_of(function)
+        self.name = name = refusals.name_of(function)
         try:
             found = inspect.signature(function).parameters.values()
             known = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
@@ -211,14 +221,15 @@ class Plan:
         self.takes_lists = name in parameters.TAKING_LISTS  # of numbers
         self.is_about_arrays = name in launches.ABOUT_ARRAYS
         self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
-        self.is_lacking = rules.is_lacking(function)  # CuPy lacks it
-        self.refused_keywords = rules.refused_keywords(function)  # CuPy's version doesn't take them
-        self.differs = rules.DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
+        self.is_lacking = refusals.is_lacking(function)  # CuPy lacks it
+        self.refused_keywords = refusals.refused_keywords(function)  # CuPy's version doesn't take them
+        self.differs = DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
 
     def in_one_form(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments by position as far as they can be; by name `out`, and what comes after it."""
         kwargs = {**dict(zip(self.after, args[len(self.parameters) :])), **kwargs}
-        args = args[: len(self.parameters)] if self.after else args
+        if self.after:
+            args = args[: len(self.parameters)]
         for name in self.parameters[len(args) :]:
             if name not in kwargs:
                 break
@@ -241,27 +252,34 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     return _call_plainly(plan, function, args, kwargs, device)
 
 
+# What only makes or moves an array may find it on any card. What writes to one is refused before it begins.
+_MAKING = word_set("zeros_like ones_like full_like empty_like reshape ravel")
+_WRITING = word_set("copyto put putmask place put_along_axis fill_diagonal")
+
+
 def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     found: dict[int, Stored] = {}
     plain_args = [x if type(x) in parameters.PLAIN else _unwrap(plan, x, device, found) for x in args]
     plain_kwargs = kwargs and {key: _unwrap(plan, x, device, found) for key, x in kwargs.items()}
     if records_seen:
-        records.check_call(plan.name, (x._values for x in found.values()))
-    if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
+        records.check_call(plan.name, (x.host_values for x in found.values()))
+    if device.cards and found and (plan.name in _WRITING or kwargs.get("out") is not None):
         device.begin()
     result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
     if plan.is_about_arrays:
         return result
-    card = rules.current_card(device)
+    card = current_card(device)
     made: list[Any] = []  # new memory, not views of an argument
     if not plan.keeps_order and type(result) is np.ndarray and result.base is None and not result.flags.c_contiguous:
         result = result.copy()
     wrapped_result = _wrap(result, card, found, made)
     if made or result is None or kwargs.get("out") is not None:
-        if device.cards and found and plan.name not in rules.MAKING:
+        if device.cards and found and plan.name not in _MAKING:
             device.begin()
-        asked = launches.asked_by(plan.name, plain_args, plain_kwargs)
-        card.launch_function(plan.name, [x._values for x in found.values()], made, plain_args, plain_kwargs, asked)
+        commands = launches.commands_of(plan.name, plain_args, plain_kwargs)
+        card.launch_function(
+            plan.name, [x.host_values for x in found.values()], made, plain_args, plain_kwargs, commands
+        )
     return wrapped_result
 
 
@@ -277,19 +295,18 @@ def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = F
     if out is not None:
         return getattr(np, name)(x, *args, out=out, keepdims=keepdims)
     if records_seen:
-        records.check_call(name, (x._values,))
+        records.check_call(name, (x.host_values,))
     if args and type(args[0]) not in parameters.PLAIN:
         args = (parameters.plain(name, "axis", args[0]), *args[1:])
-    device, values = x.device.begin(), x._values
+    device, values = x.device.begin(), x.host_values
     args, kwargs = (values, *args), {"keepdims": True} if keepdims else {}
     has_type = len(args) > 2 and args[2] is not None
-    has_axes = name in ("argmax", "argmin") and len(args) > 1 and type(args[1]) is tuple
-    is_other = values.dtype.char == "e" or has_type or has_axes or not values.size
-    differs = rules.DIFFERENT.get(name) if is_other else None
+    is_other = values.dtype.char == "e" or has_type or not values.size
+    differs = DIFFERENT.get(name) if is_other else None
     result = _compute(device, differs, getattr(np.ndarray, name), args, kwargs)
-    asked = launches.asked_by(name, args, kwargs)
+    commands = launches.commands_of(name, args, kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
-    device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, asked.kernels, asked.library)
+    device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, commands.kernels, commands.library)
     return device.new(result)
 
 
@@ -298,8 +315,8 @@ def _unwrap(plan: Plan, x: Any, device: Any, found: dict[int, Stored]) -> Any:
     if isinstance(x, Stored):
         if x.device is not device:
             one_device(device, x)
-        found[id(x._values)] = x
-        return x._values
+        found[id(x.host_values)] = x
+        return x.host_values
     if isinstance(x, (list, tuple)):
         if type(x) is list and x and isinstance(x[0], SCALARS) and not plan.takes_lists:
             raise Unsupported(str(refusal(plan.function, x, device)))
@@ -318,14 +335,16 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
         return device.new(result)
     if isinstance(result, (list, tuple)):
         parts = [_wrap(part, device, found, made) for part in result]
-        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+        if hasattr(result, "_fields"):
+            return type(result)(*parts)
+        return type(result)(parts)
     if not isinstance(result, (np.ndarray, *SCALARS)):
         return result
     values = np.asarray(result)
     root = root_of(values)
     for x in found.values():
-        if x._buffer.root is root:
-            return x._view(values)  # type: ignore[attr-defined]
+        if x.buffer.root is root:
+            return x.in_same_memory(values)  # type: ignore[attr-defined]
     made.append(values)
     return device.new(values)
 
@@ -337,12 +356,17 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     """`np.take`, where an index out of range wraps around, since a kernel can't raise."""
     if not isinstance(x, Stored):
         raise refusal(np.take, x, device_among((indices,)))
-    places = indices if isinstance(indices, (int, np.integer)) else array_of(x.device, indices, None)._values
+    if isinstance(indices, (int, np.integer)):
+        places = indices
+    else:
+        places = array_of(x.device, indices, None).host_values
     device = x.device.begin()
-    target = None if out is None else out._values
-    result = (device.instead or quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
+    target = None if out is None else out.host_values
+    result = (device.instead or quiet.run)(np.take, x.host_values, places, axis, target, mode="wrap")
     device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
-    return device.new(result) if out is None else out
+    if out is None:
+        return device.new(result)
+    return out
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
@@ -351,11 +375,11 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     if indices.dtype.kind not in "iu":
         raise IndexError(f"take_along_axis: indices takes whole numbers, got {in_words(indices)}")
     one_device(x.device, indices)
-    length = x._values.size if axis is None else x._values.shape[axis]
+    length = x.host_values.size if axis is None else x.host_values.shape[axis]
     device = x.device.begin()
-    result = np.take_along_axis(x._values, wrap_around(indices._values, length), axis)
-    asked = launches.asked_by("take_along_axis", (x._values, indices), {})
-    device.ask("take_along_axis", asked, 2 * result.nbytes + indices.nbytes, indices.nbytes)
+    result = np.take_along_axis(x.host_values, wrap_around(indices.host_values, length), axis)
+    commands = launches.commands_of("take_along_axis", (x.host_values, indices), {})
+    device.issue("take_along_axis", commands, 2 * result.nbytes + indices.nbytes, indices.nbytes)
     return device.new(result)
 
 
@@ -363,11 +387,11 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
     """`np.put`, where an index out of range wraps around, too. With ``mode="raise"``, the host waits for the answer."""
     if not isinstance(x, Stored):
         raise refusal(np.put, x, device_among((indices, values)))
-    indices, values = array_of(x.device, indices, None), array_of(x.device, values, x._values.dtype)
+    indices, values = array_of(x.device, indices, None), array_of(x.device, values, x.host_values.dtype)
     device = x.device.begin()
-    device.compute(formulas.put, np.put, x._values, indices._values, values._values, mode)
-    asked = Asked(1, memsets=1, reads=(1,)) if mode == "raise" else ONE
-    device.ask("put", asked, 2 * values._values.nbytes + indices._values.nbytes, 1)
+    device.compute(formulas.put, np.put, x.host_values, indices.host_values, values.host_values, mode)
+    commands = Commands(1, memsets=1, reads=(1,)) if mode == "raise" else ONE
+    device.issue("put", commands, 2 * values.host_values.nbytes + indices.host_values.nbytes, 1)
 
 
 def _copyto(function: Callable, args: tuple, kwargs: dict, device: Any) -> None:
@@ -377,9 +401,9 @@ def _copyto(function: Callable, args: tuple, kwargs: dict, device: Any) -> None:
     is_between = isinstance(dst, Stored) and isinstance(src, Stored) and src.device != dst.device
     if not is_between or src.device not in dst.device.cards or len(args) > 3 or kwargs.get("where") is not None:
         return _call_plainly(plan, function, args, kwargs, device)
-    if lies_alike(dst._values, src._values):
-        write(dst.device, dst._values, ..., src._values)
-        dst.device.count_copy_from(src.device, src._values.nbytes)
+    if lies_alike(dst.host_values, src.host_values):
+        write(dst.device, dst.host_values, ..., src.host_values)
+        dst.device.count_copy_from(src.device, src.host_values.nbytes)
         return None
     with dst.device:
         return _call_plainly(plan, function, (dst, src.copy(), *args[2:]), kwargs, dst.device)
@@ -415,7 +439,9 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values need them all on the host."""
 
     def there(x: Any) -> Any:
-        return x.device.download(x, rules.name_of(function), explicit=False) if isinstance(x, Stored) else x
+        if isinstance(x, Stored):
+            return x.device.download(x, refusals.name_of(function), explicit=False)
+        return x
 
     return function(*map(there, args), **{name: there(x) for name, x in kwargs.items()})
 
@@ -448,7 +474,9 @@ def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
         values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
         check_dtype(values.dtype)
         # A number fills memory on the device, without a copy.
-        return device.upload(values) if values.ndim else array_of(device, values[()], values.dtype)
+        if values.ndim:
+            return device.upload(values)
+        return array_of(device, values[()], values.dtype)
     if isinstance(a, Stored):
         made = found[0]
     else:  # joined on the device, as by np.concatenate
@@ -460,14 +488,16 @@ def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
         result = made.astype(made.dtype if dtype is None else dtype, order, copy=bool(copy))
     if copy is False and result is not made:
         raise ValueError("np.array(x, copy=False): this dtype or order takes a copy; copy=None makes one if need be")
-    return result.reshape((1,) * (ndmin - result.ndim) + result.shape) if ndmin > result.ndim else result
+    if ndmin > result.ndim:
+        return result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return result
 
 
 def _shape_of(values: Any, found: list) -> tuple[int, ...] | None:
     """The shape of nested lists of arrays on a GPU, which go into `found`; None if there's anything else in them."""
     if isinstance(values, Stored):
         found.append(values)
-        return values._values.shape
+        return values.host_values.shape
     if not isinstance(values, (list, tuple)):
         return None
     shapes = {_shape_of(part, found) for part in values}
@@ -482,20 +512,22 @@ _PATTERNS = {2: np.uint16(0x7EB7), 4: np.uint32(0x7FEDBEEF), 8: np.uint64(0x7FFE
 
 def empty(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """`np.empty` and `np.empty_like` on a simulated GPU: new memory that nothing has been written to."""
-    plain = [x._values if isinstance(x, Stored) else x for x in args]
-    named = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items()}
+    plain = [x.host_values if isinstance(x, Stored) else x for x in args]
+    named = {name: x.host_values if isinstance(x, Stored) else x for name, x in kwargs.items()}
     device = current_card(device)
     made = device.new(device.compute(function, *plain, **named))
-    made._buffer.is_empty = device.instead is None and made.size > 0
+    made.buffer.is_empty = device.instead is None and made.size > 0
     if (pattern := pattern_of(made)) is not None:
-        made._values.view(pattern.dtype)[...] = pattern
+        made.host_values.view(pattern.dtype)[...] = pattern
     return made
 
 
 def pattern_of(x: Any) -> Any:
     """The pattern that unwritten elements of `x` hold, or None if nothing marks them."""
-    has_one = x._buffer.is_empty and (x.dtype.itemsize > 2 or x.dtype.kind == "f")
-    return _PATTERNS.get(x.dtype.itemsize) if has_one else None
+    has_one = x.buffer.is_empty and (x.dtype.itemsize > 2 or x.dtype.kind == "f")
+    if has_one:
+        return _PATTERNS.get(x.dtype.itemsize)
+    return None
 
 
 def _by(ours: Callable) -> Callable:
@@ -504,8 +536,8 @@ def _by(ours: Callable) -> Callable:
 
 _OWN = {
     **dict.fromkeys(_USUALLY, from_host),
-    **dict.fromkeys(rules.names("frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt"), from_host),
-    **dict.fromkeys(rules.names("array_repr array_str array2string save savez savez_compressed savetxt"), _on_host),
+    **dict.fromkeys(word_set("frombuffer fromfile fromfunction fromiter fromstring genfromtxt loadtxt"), from_host),
+    **dict.fromkeys(word_set("array_repr array_str array2string save savez savez_compressed savetxt"), _on_host),
     "take": _by(take), "take_along_axis": _by(take_along_axis), "put": _by(put),
     "apply_along_axis": _by(_apply_along_axis), "apply_over_axes": _by(_apply_over_axes),
     "copyto": _copyto, "copy": _by(lambda a, order="K": a.copy(order)), "empty": empty, "empty_like": empty,

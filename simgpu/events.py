@@ -33,7 +33,7 @@ class Event(NamedTuple):
 listeners: list[Callable[[Event], None]] = []
 
 
-def tell(device, kind, name, span, times=1, nbytes=0, explicit=True, figures=None):
+def emit(device, kind, name, span, times=1, nbytes=0, explicit=True, figures=None):
     """Report an event to all listeners. If there are none, it costs next to nothing."""
     if not listeners:
         return

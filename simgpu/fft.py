@@ -95,12 +95,12 @@ class _Config:
     use_multi_gpus = False
     _planned = True
 
-    def _planning(self, planned: Any = None) -> Any:
+    def _nd_planning(self, planned: Any = None) -> Any:
         warnings.warn("CuPy is about to give up enable_nd_planning", DeprecationWarning, 2)
         self._planned = self._planned if planned is None else planned
         return self._planned
 
-    enable_nd_planning = property(_planning, _planning)  # whether transforms along several axes are one
+    enable_nd_planning = property(_nd_planning, _nd_planning)  # whether transforms along several axes are one
     get_plan_cache = staticmethod(_cache)
     clear_plan_cache = staticmethod(lambda: _cache().clear())
     get_plan_cache_size = staticmethod(lambda: _cache().get_size())

@@ -1,4 +1,4 @@
-"""CuPy's formulas, where they aren't NumPy's: `DIFFERENT` of `rules.py` says which function has which.
+"""CuPy's formulas for whole functions, where they aren't NumPy's: `values.py` says which function has which.
 
 Each function with a `function` is called in place of NumPy's, with NumPy's and its arguments. The others take numbers
 or arrays, as ufuncs do.
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .arithmetic import cast, multiply_add, remainder
 from .events import allowed
-from .values import cast, fused, remainder
 from .words import Unsupported
 
 
@@ -28,40 +28,47 @@ def check_arrays(name: str, a: Any, b: Any) -> None:
 # -- Writing: floats that become integers -----------------------------------------------------------------------------
 
 
-def as_stored(value: Any, dtype: Any) -> Any:
+def cast_floats(value: Any, dtype: Any) -> Any:
     """`value` as an array of `dtype` gets it from a kernel. Only floats that become integers need that."""
     if dtype is None or np.dtype(dtype).kind not in "iu":
         return value
     given = np.asarray(value)
-    return cast(given, dtype)[()] if given.dtype.kind in "fc" else value
+    if given.dtype.kind in "fc":
+        return cast(given, dtype)[()]
+    return value
 
 
-def place(values: np.ndarray, where: Any, new: Any) -> None:
+def assign(values: np.ndarray, where: Any, new: Any) -> None:
     """``values[where] = new``."""
     is_float = type(new) is np.ndarray and new.dtype.kind in "fc"
-    values[where] = as_stored(new, values.dtype) if is_float and isinstance(values, np.ndarray) else new
+    if is_float and isinstance(values, np.ndarray):
+        new = cast_floats(new, values.dtype)
+    values[where] = new
 
 
 def full(function: Callable, shape: Any, value: Any, dtype: Any = None, *rest: Any, **kwargs: Any) -> Any:
-    return function(shape, as_stored(value, dtype), dtype, *rest, **kwargs)
+    return function(shape, cast_floats(value, dtype), dtype, *rest, **kwargs)
 
 
 def full_like(function: Callable, a: Any, value: Any, dtype: Any = None, *rest: Any, **kwargs: Any) -> Any:
-    return function(a, as_stored(value, a.dtype if dtype is None else dtype), dtype, *rest, **kwargs)
+    stored_as = a.dtype if dtype is None else dtype
+    return function(a, cast_floats(value, stored_as), dtype, *rest, **kwargs)
 
 
 def copyto(function: Callable, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if isinstance(src, (list, tuple)):
         raise AttributeError(f"copyto on a GPU takes an array there or a number, got {src!r}")
-    function(dst, as_stored(src, dst.dtype) if casting == "unsafe" else src, casting, where)
+    if casting == "unsafe":
+        src = cast_floats(src, dst.dtype)
+    function(dst, src, casting, where)
 
 
 def astype(function: Callable, x: Any, dtype: Any, **kwargs: Any) -> Any:
-    return function(as_stored(x, dtype), dtype, **kwargs)
+    return function(cast_floats(x, dtype), dtype, **kwargs)
 
 
 def put(function: Callable, a: Any, places: Any, values: Any, *rest: Any, **kwargs: Any) -> None:
-    function(a, places, as_stored(values, a.dtype), *rest, **kwargs)
+    function(a, places, cast_floats(values, a.dtype), *rest, **kwargs)
 
 
 def place_where(function: Callable, a: Any, mask: Any, values: Any) -> None:
@@ -85,7 +92,9 @@ def fill_diagonal(function: Callable, a: Any, value: Any, *rest: Any, **kwargs: 
 
 def _from_host(value: Any, dtype: np.dtype) -> Any:
     """A number gets its type on the host, where NumPy may refuse it. An array's elements get it on the card."""
-    return as_stored(value, dtype) if isinstance(value, np.ndarray) else np.asarray(value, dtype)
+    if isinstance(value, np.ndarray):
+        return cast_floats(value, dtype)
+    return np.asarray(value, dtype)
 
 
 def join(function: Callable, arrays: Any, *rest: Any, out: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
@@ -93,7 +102,7 @@ def join(function: Callable, arrays: Any, *rest: Any, out: Any = None, dtype: An
     if isinstance(arrays, (list, tuple)) and not all(isinstance(x, np.ndarray) for x in arrays):
         raise TypeError(f"{function.__name__} on a GPU takes arrays that are there")
     if kwargs.get("casting") == "unsafe":
-        arrays = [as_stored(x, dtype if out is None else out.dtype) for x in arrays]
+        arrays = [cast_floats(x, dtype if out is None else out.dtype) for x in arrays]
     if out is not None:
         kwargs["out"] = out
     if dtype is not None:
@@ -108,7 +117,10 @@ def pad(function: Callable, a: Any, widths: Any, mode: Any = "constant", **kwarg
     is_ramp = mode == "linear_ramp" and a.dtype.kind in "iu"
     if not is_ramp and mode != "wrap" or not a.size or isinstance(widths, dict):
         return function(a, widths, mode, **kwargs)
-    ends = np.broadcast_to(np.asarray(kwargs.get("end_values", 0)), (a.ndim, 2)) if is_ramp else None
+    if is_ramp:
+        ends = np.broadcast_to(np.asarray(kwargs.get("end_values", 0)), (a.ndim, 2))
+    else:
+        ends = None
     for axis, (before, after) in enumerate(np.broadcast_to(np.asarray(widths, int), (a.ndim, 2)).tolist()):
         now = [(0, 0)] * a.ndim
         if ends is not None:
@@ -126,7 +138,10 @@ def pad(function: Callable, a: Any, widths: Any, mode: Any = "constant", **kwarg
 
 def delete(function: Callable, a: Any, places: Any, axis: Any = None) -> Any:
     """In an array or a list of places, one out of range wraps around."""
-    given = np.asarray(places) if isinstance(places, (np.ndarray, list, tuple)) else None
+    if isinstance(places, (np.ndarray, list, tuple)):
+        given = np.asarray(places)
+    else:
+        given = None
     length = a.size if axis is None else a.shape[axis]
     if given is not None and given.dtype.kind in "iu" and given.size and length:
         places = np.remainder(given, length, dtype=np.intp, casting="unsafe")
@@ -146,7 +161,9 @@ def with_casts(function, *inputs, out=None, dtype=None, casting="same_kind"):
     if target is None:
         return function(*given)
     made = function(*given)
-    np.copyto(target, cast(made, target.dtype) if casting == "unsafe" else made, casting)
+    if casting == "unsafe":
+        made = cast(made, target.dtype)
+    np.copyto(target, made, casting)
     return target
 
 
@@ -184,7 +201,9 @@ def sum_halves(function: Callable, *args: Any, **kwargs: Any) -> Any:
     result = function(*(x.view(_Halves) if isinstance(x, np.ndarray) else x for x in args), **kwargs)
     if result is kwargs.get("out"):
         return result
-    return tuple(map(np.array, result)) if isinstance(result, tuple) else np.array(result)
+    if isinstance(result, tuple):
+        return tuple(map(np.array, result))
+    return np.array(result)
 
 
 def in_float32(function: Callable, *args: Any, **kwargs: Any) -> Any:
@@ -204,19 +223,25 @@ def arange(function: Callable, *given: Any, dtype: Any = None, **named: Any) -> 
     if dtype is None and not named and all(type(x) is int for x in given):
         return function(*given)
     given, last = given[:3], given[3:]
-    dtype = last[0] if last else dtype
+    if last:
+        dtype = last[0]
     if any(isinstance(x, np.ndarray) for x in (*given, *named.values())):
         return function(*given, dtype=dtype, **named)
     if len(given) == 1 and named.get("stop") is None:
         given = (0, *given)
     named = {**dict(zip(("start", "stop", "step"), given)), **named}
     start, stop, step = (named.get(key) for key in ("start", "stop", "step"))
-    step = 1 if step is None else step
+    if step is None:
+        step = 1
     if stop is None:
         start, stop = 0, start
-    start = 0 if start is None else start
+    if start is None:
+        start = 0
     if dtype is None:
-        dtype = float if any(np.dtype(type(x)).kind == "f" for x in (start, stop, step)) else int
+        if any(np.dtype(type(x)).kind == "f" for x in (start, stop, step)):
+            dtype = float
+        else:
+            dtype = int
     dtype = np.dtype(dtype)
     if dtype.kind not in "iufc" or dtype.kind == "c" or any(isinstance(x, complex) for x in (start, stop, step)):
         return function(start, stop, step, dtype=dtype)
@@ -224,7 +249,9 @@ def arange(function: Callable, *given: Any, dtype: Any = None, **named: Any) -> 
     wide: Any = {"f": np.promote_types(dtype, np.float32), "i": np.int64, "u": np.uint64}[dtype.kind]
     first, each = np.asarray(dtype.type(start)).astype(wide), np.asarray(dtype.type(step)).astype(wide)
     places = np.arange(count).astype(wide)
-    return np.asarray(fused(places, each, first) if dtype.kind == "f" else first + places * each).astype(dtype)
+    if dtype.kind == "f":
+        return multiply_add(places, each, first).astype(dtype)
+    return np.asarray(first + places * each).astype(dtype)
 
 
 def linspace(
@@ -238,7 +265,9 @@ def linspace(
         return function(start, stop, num, endpoint, retstep, dtype, axis)
     made, step = function(start, stop, num, endpoint, True, None, axis)
     made = cast(np.floor(made), dtype)
-    return (made, step) if retstep else made
+    if retstep:
+        return (made, step)
+    return made
 
 
 def logspace(
@@ -246,7 +275,9 @@ def logspace(
     dtype: Any = None, axis: int = 0,
 ) -> Any:  # fmt: skip
     made = function(start, stop, num, endpoint, base, None, axis)
-    return made if dtype is None else cast(made, dtype)
+    if dtype is None:
+        return made
+    return cast(made, dtype)
 
 
 def _cosines(count: int, turns: int = 1) -> np.ndarray:
@@ -279,7 +310,9 @@ _WINDOWS: dict[str, Callable] = {
 
 def window(function: Callable, count: int, *rest: Any) -> np.ndarray:
     """A kernel computes these in float32, and stores float64."""
-    return _WINDOWS[function.__name__](count, *rest) if count > 1 else function(count, *rest)
+    if count > 1:
+        return _WINDOWS[function.__name__](count, *rest)
+    return function(count, *rest)
 
 
 # -- Element by element -----------------------------------------------------------------------------------------------
@@ -294,7 +327,8 @@ def by_formula(formula: Callable) -> Callable:
         target = out[0] if isinstance(out, tuple) else out
         if target is None:
             return result
-        result = cast(result, target.dtype) if casting == "unsafe" else result
+        if casting == "unsafe":
+            result = cast(result, target.dtype)
         np.copyto(target, result, casting)
         return target
 
@@ -334,13 +368,17 @@ def _check_no_complex(name: str, *given: Any) -> None:
 
 def sign(x: Any) -> Any:
     """Of booleans, it's an int8."""
-    return np.sign(x.astype(np.int8) if np.asarray(x).dtype == bool else x)
+    if np.asarray(x).dtype == bool:
+        x = x.astype(np.int8)
+    return np.sign(x)
 
 
 def ldexp(x: Any, exponent: Any) -> Any:
     """The exponent is an ``int`` of C, of 32 bits."""
     given = np.asarray(exponent)
-    return np.ldexp(x, given.astype(np.int32) if given.dtype == np.int64 else exponent)
+    if given.dtype == np.int64:
+        exponent = given.astype(np.int32)
+    return np.ldexp(x, exponent)
 
 
 def left_shift(x: Any, y: Any) -> Any:
@@ -384,7 +422,9 @@ def log2(x: Any) -> Any:
 def nextafter(x: Any, y: Any) -> Any:
     """In float16, after an infinity comes NaN."""
     made = np.nextafter(x, y)
-    return np.where(np.isinf(x), made.dtype.type(np.nan), made) if made.dtype == np.float16 else made
+    if made.dtype == np.float16:
+        return np.where(np.isinf(x), made.dtype.type(np.nan), made)
+    return made
 
 
 def power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
@@ -401,7 +441,9 @@ def compare(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
     """A boolean can be compared with a number that's too large for its type. Records are equal if their fields are."""
     ufunc = getattr(function, "__self__", function)
     if getattr(getattr(x, "dtype", None), "names", None) and ufunc in (np.equal, np.not_equal):
-        return x == y if ufunc is np.equal else x != y
+        if ufunc is np.equal:
+            return x == y
+        return x != y
     wide = [v.astype(np.int64) if isinstance(v, np.ndarray) and v.dtype == bool else v for v in (x, y)]
     return function(*wide, **kwargs)
 
@@ -411,7 +453,8 @@ def angle(function: Callable, z: Any, deg: bool = False) -> Any:
     made = function(z, deg)
     if np.asarray(z).dtype.kind == "c":
         return made
-    return np.where(np.greater_equal(z, 0), 0.0, 180.0 if deg else np.pi).astype(np.asarray(made).dtype)
+    half_turn = 180.0 if deg else np.pi
+    return np.where(np.greater_equal(z, 0), 0.0, half_turn).astype(np.asarray(made).dtype)
 
 
 def sinc(function: Callable, x: Any) -> Any:
@@ -419,18 +462,24 @@ def sinc(function: Callable, x: Any) -> Any:
     x = np.asarray(x)
     if x.dtype.kind == "c":
         return function(x)
-    kind = x.dtype if x.dtype.kind == "f" else np.result_type(x.dtype, np.float16)
+    if x.dtype.kind == "f":
+        kind = x.dtype
+    else:
+        kind = np.result_type(x.dtype, np.float16)
     y = np.abs(x.astype(np.float64))
     turn = np.fmod(y, 2.0)
     folded = np.where(turn <= 0.5, turn, np.where(turn <= 1.5, 1 - turn, turn - 2))
-    far = y > 1e-9
-    return np.where(far, np.sin(np.pi * folded) / (np.pi * np.where(far, y, 1.0)), 1.0).astype(kind)
+    is_far = y > 1e-9
+    divisor = np.pi * np.where(is_far, y, 1.0)
+    return np.where(is_far, np.sin(np.pi * folded) / divisor, 1.0).astype(kind)
 
 
 def i0(function: Callable, x: Any) -> Any:
     """Of small integers, in the type that a ufunc gives them."""
     made = function(x)
-    return made.astype(np.result_type(x.dtype, np.float16)) if x.dtype.kind in "biu" else made
+    if x.dtype.kind in "biu":
+        return made.astype(np.result_type(x.dtype, np.float16))
+    return made
 
 
 def clip(function: Callable, a: Any, *bounds: Any, **kwargs: Any) -> Any:
@@ -471,7 +520,9 @@ def where(function: Callable, condition: Any, *choices: Any) -> Any:
 
 def _without_nan(bound: Any, instead: float) -> Any:
     if isinstance(bound, float):  # a Python number has no type of its own
-        return instead if math.isnan(bound) else bound
+        if math.isnan(bound):
+            return instead
+        return bound
     given = np.asarray(bound)
     if bound is None or given.dtype.kind != "f":
         return bound
@@ -491,7 +542,10 @@ def round(function: Callable, a: Any, decimals: int = 0, out: Any = None) -> Any
     elif a.dtype.kind == "f":
         scale = np.power(10.0, abs(decimals))
         wide = a.astype(np.float64)
-        made = np.rint(wide / scale) * scale if decimals < 0 else np.rint(wide * scale) / scale
+        if decimals < 0:
+            made = np.rint(wide / scale) * scale
+        else:
+            made = np.rint(wide * scale) / scale
         made = made.astype(a.dtype)
     else:
         made = _round_integers(a, 10 ** (-decimals - 1))
@@ -503,13 +557,17 @@ def round(function: Callable, a: Any, decimals: int = 0, out: Any = None) -> Any
 
 def _round_integers(a: np.ndarray, unit: int) -> np.ndarray:
     """To tens of this `unit`: the last two digits are rounded by a float32, the others are kept."""
-    wide = a.astype(np.uint64 if a.dtype.kind == "u" else np.int64)
+    is_unsigned = a.dtype.kind == "u"
+    whole: Any = np.uint64 if is_unsigned else np.int64
+    wide = a.astype(whole)
     size = np.abs(wide)
-    kept = size // wide.dtype.type(unit) // wide.dtype.type(100)
-    rest = (size - kept * wide.dtype.type(unit) * wide.dtype.type(100)).astype(np.float32)
-    tens = np.rint(rest / np.float32(unit * 10)).astype(wide.dtype)
-    made = (kept * wide.dtype.type(100) + tens * wide.dtype.type(10)) * wide.dtype.type(unit)
-    return (made if a.dtype.kind == "u" else np.sign(wide) * made).astype(a.dtype)
+    kept = size // whole(unit) // whole(100)
+    rest = (size - kept * whole(unit) * whole(100)).astype(np.float32)
+    tens = np.rint(rest / np.float32(unit * 10)).astype(whole)
+    made = (kept * whole(100) + tens * whole(10)) * whole(unit)
+    if not is_unsigned:
+        made = np.sign(wide) * made
+    return made.astype(a.dtype)
 
 
 def unwrap(function: Callable, p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
@@ -526,7 +584,9 @@ def unwrap(function: Callable, p: Any, discont: Any = None, axis: int = -1, *, p
     if is_ambiguous:
         folded[(folded == low) & (steps > 0)] = high
     correction = folded - steps
-    correction[np.abs(steps) < (period / 2 if discont is None else discont)] = 0
+    if discont is None:
+        discont = period / 2
+    correction[np.abs(steps) < discont] = 0
     made = np.array(p, dtype=dtype)
     later = [slice(None)] * p.ndim
     later[axis] = slice(1, None)
@@ -566,19 +626,21 @@ def _over_axes(compute: Callable) -> Callable:
         kept = [i for i in range(a.ndim) if i not in axes]
         rows = a.transpose(*kept, *axes).reshape([a.shape[i] for i in kept] + [-1])
         places = compute(function, rows, -1, *rest, **kwargs)
-        return np.expand_dims(places, axes) if keepdims is True else places
+        if keepdims is True:
+            return np.expand_dims(places, axes)
+        return places
 
     return over_axes
 
 
 @_over_axes
-def place_of(function: Callable, a: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
+def arg_extreme(function: Callable, a: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
     """`np.argmax` and `np.argmin`."""
     return function(a, axis, *rest, **kwargs)
 
 
 @_over_axes
-def nan_place(function: Callable, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+def nan_arg_extreme(function: Callable, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """`np.nanargmax` and `np.nanargmin`: of nothing but NaN, -1. An infinity counts, also next to NaN."""
     keepdims = bool(keepdims is True)
     if a.dtype.kind not in "fc":
@@ -586,7 +648,10 @@ def nan_place(function: Callable, a: Any, axis: Any = None, out: Any = None, kee
     is_nan = np.isnan(a)
     is_largest = function is np.nanargmax
     filled = np.where(is_nan, -np.inf if is_largest else np.inf, a)
-    best = np.max(filled, axis, keepdims=True) if is_largest else np.min(filled, axis, keepdims=True)
+    if is_largest:
+        best = np.max(filled, axis, keepdims=True)
+    else:
+        best = np.min(filled, axis, keepdims=True)
     places = np.argmax((filled == best) & ~is_nan, axis, keepdims=keepdims)
     places = np.where(is_nan.all(axis, keepdims=keepdims), -1, places)
     if out is None:
@@ -650,7 +715,9 @@ def intersect1d(function: Callable, a: Any, b: Any, assume_unique: bool = False,
     places = _search(b, a, is_right=False)
     is_there = (places < b.size) & (b[np.minimum(places, b.size - 1)] == a)
     found = a[is_there].astype(np.result_type(a, b))
-    return (found, np.flatnonzero(is_there), places[is_there]) if return_indices else found
+    if return_indices:
+        return (found, np.flatnonzero(is_there), places[is_there])
+    return found
 
 
 def sort(function: Callable, a: Any, axis: Any = -1, kind: Any = None) -> Any:
@@ -710,7 +777,9 @@ def piecewise(function: Callable, x: Any, conditions: Any, values: Any) -> Any:
 def gradient(function: Callable, f: Any, *spacing: Any, **kwargs: Any) -> Any:
     """Along several axes, they're in a list."""
     made = function(f, *spacing, **kwargs)
-    return list(made) if isinstance(made, tuple) else made
+    if isinstance(made, tuple):
+        return list(made)
+    return made
 
 
 def trim_zeros(function: Callable, filt: Any, *rest: Any) -> Any:
@@ -728,10 +797,13 @@ def ediff1d(function: Callable, a: Any, to_end: Any = None, to_begin: Any = None
 
 def unique(function: Callable, a: Any, *rest: Any, axis: Any = None, **kwargs: Any) -> Any:
     """Rows are compared by their difference, which booleans don't have."""
-    axis = rest[3] if len(rest) > 3 else axis
+    if len(rest) > 3:
+        axis = rest[3]
     if axis is not None and a.dtype == bool and a.shape[axis] > 1:
         raise TypeError("unique on a GPU compares no rows of booleans (nor does CuPy's): x.astype(np.int8) has them")
-    return function(a, *rest, **kwargs) if axis is None or len(rest) > 3 else function(a, *rest, axis=axis, **kwargs)
+    if axis is None or len(rest) > 3:
+        return function(a, *rest, **kwargs)
+    return function(a, *rest, axis=axis, **kwargs)
 
 
 def bits(function: Callable, a: Any, *rest: Any, **kwargs: Any) -> Any:
@@ -742,13 +814,15 @@ def bits(function: Callable, a: Any, *rest: Any, **kwargs: Any) -> Any:
 
 
 def bincount(function: Callable, x: Any, weights: Any = None, minlength: Any = None) -> Any:
-    return function(x, weights, 0 if minlength is None else minlength)
+    if minlength is None:
+        minlength = 0
+    return function(x, weights, minlength)
 
 
 # -- Statistics -------------------------------------------------------------------------------------------------------
 
 
-def silently(function: Callable, *args: Any, **kwargs: Any) -> Any:
+def call_silently(function: Callable, *args: Any, **kwargs: Any) -> Any:
     """NumPy's value without its warning: to see that there's something to warn of, the host would have to wait."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -774,10 +848,10 @@ def sums(function: Callable, x: Any, axis: Any = None, dtype: Any = None, **kwar
         x = _parts_without_nan(x, instead)
     elif instead is not None and x.dtype.kind == "f" and dtype is not None:
         x = np.where(np.isnan(x), x.dtype.type(instead), x)
-    return sum_halves(function, as_stored(x, dtype), axis, dtype, **kwargs)
+    return sum_halves(function, cast_floats(x, dtype), axis, dtype, **kwargs)
 
 
-def running(function: Callable, x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def cumulate(function: Callable, x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running sums and products. With `out`, they're of its type, and what's added up is cast to that first."""
     if axis is not None:
         np.lib.array_utils.normalize_axis_index(axis, x.ndim)  # a number has no axes, not even 0
@@ -785,7 +859,7 @@ def running(function: Callable, x: Any, axis: Any = None, dtype: Any = None, out
     if instead is not None and x.dtype.kind in "fc":
         x = np.where(np.isnan(x), x.dtype.type(instead), x)
     if out is None:
-        return sum_halves(function, as_stored(x, dtype), axis, dtype)
+        return sum_halves(function, cast_floats(x, dtype), axis, dtype)
     if axis is None and out.ndim == 1:
         x = x.ravel()
     x = cast(np.broadcast_to(x, out.shape), out.dtype)
@@ -793,9 +867,9 @@ def running(function: Callable, x: Any, axis: Any = None, dtype: Any = None, out
     return out
 
 
-def cast_and_summed(function: Callable, x: Any, *rest: Any, dtype: Any = None, **kwargs: Any) -> Any:
+def cast_and_sum(function: Callable, x: Any, *rest: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """The same, where `dtype` is a keyword: `np.cumulative_sum`, ``np.add.reduce``."""
-    return sum_halves(function, as_stored(x, dtype), *rest, dtype=dtype, **kwargs)
+    return sum_halves(function, cast_floats(x, dtype), *rest, dtype=dtype, **kwargs)
 
 
 def _parts_without_nan(x: np.ndarray, value: float) -> np.ndarray:
@@ -809,8 +883,10 @@ def _parts_without_nan(x: np.ndarray, value: float) -> np.ndarray:
 def mean(function: Callable, x: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
     """As an integer, it's the mean of the floats, cast. Of nothing, it's NaN without a warning."""
     if dtype is not None and np.dtype(dtype).kind in "biu" and kwargs.get("out") is None:
-        return cast(silently(function, x, axis, np.float64, **kwargs), dtype)
-    return silently(function, x, axis, dtype, **kwargs) if x.size == 0 else function(x, axis, dtype, **kwargs)
+        return cast(call_silently(function, x, axis, np.float64, **kwargs), dtype)
+    if x.size == 0:
+        return call_silently(function, x, axis, dtype, **kwargs)
+    return function(x, axis, dtype, **kwargs)
 
 
 def var(
@@ -822,10 +898,10 @@ def var(
     if dtype is None and kwargs.get("out") is not None and function.__name__ == "var":
         place = kwargs.pop("out")
         made = var(function, x, axis, ddof=ddof, **kwargs)
-        return _written(place, np.asarray(made)).astype(made.dtype, copy=False)
+        return _write_out(place, np.asarray(made)).astype(made.dtype, copy=False)
     rest = (dtype, *rest)
     if math.prod(x.shape[i] for i in axes_of(x, axis)) <= ddof:
-        made = np.asarray(silently(function, x, axis, *rest, **kwargs))
+        made = np.asarray(call_silently(function, x, axis, *rest, **kwargs))
         made[...] = np.nan
         return made
     if _is_half(x):
@@ -843,13 +919,18 @@ def _var_as(function: Callable, x: np.ndarray, axis: Any, dtype: np.dtype, ddof:
         raise TypeError(f"std: a root is no integer, got dtype={dtype}")
     count = math.prod(x.shape[i] for i in axes_of(x, axis)) - ddof
     middle = mean(np.mean, x, axis, x.dtype, keepdims=True)
-    wide = np.dtype(np.int64) if x.dtype.kind in "biu" else np.promote_types(x.dtype, np.float32)
+    if x.dtype.kind in "biu":
+        wide = np.dtype(np.int64)
+    else:
+        wide = np.promote_types(x.dtype, np.float32)
     away = x.astype(wide) - middle.astype(wide)
     squares = away.real**2 + away.imag**2
     kind = dtype if dtype.char in "ef" else np.dtype(np.float64)
     total = squares.sum(axis, dtype=np.promote_types(kind, np.float32), keepdims=keepdims)
     made = np.asarray(total * (1 / count if count > 0 else np.nan)).astype(kind)
-    return np.sqrt(made, dtype=dtype) if is_root else made
+    if is_root:
+        return np.sqrt(made, dtype=dtype)
+    return made
 
 
 def average(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
@@ -857,7 +938,7 @@ def average(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
     if weights is not None and weights.ndim != 1 and weights.shape != x.shape:
         raise TypeError(f"average takes weights with one axis, or of shape {x.shape}, got shape {weights.shape}")
     if x.size == 0:
-        return silently(function, x, *rest, **kwargs)
+        return call_silently(function, x, *rest, **kwargs)
     return sum_halves(function, x, *rest, **kwargs)
 
 
@@ -868,11 +949,11 @@ def median(function: Callable, a: Any, axis: Any = None, **kwargs: Any) -> Any:
     return function(a, axis, **kwargs)
 
 
-def of_some(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
+def nan_statistics(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
     """`nanmean`, `nanvar` and `nanstd`."""
-    made = silently(sum_halves, function, x, axis, *rest, **kwargs)
-    is_typed = bool(rest) or kwargs.get("dtype") is not None
-    if function is np.nanvar and is_typed and kwargs.get("out") is None and x.dtype.kind in "fc":
+    made = call_silently(sum_halves, function, x, axis, *rest, **kwargs)
+    has_dtype = bool(rest) or kwargs.get("dtype") is not None
+    if function is np.nanvar and has_dtype and kwargs.get("out") is None and x.dtype.kind in "fc":
         made = made.astype(x.real.dtype)  # whatever type it's computed in
     if function is np.nanmean or x.dtype.kind not in "fc" or kwargs.get("out") is not None:
         return made
@@ -885,7 +966,7 @@ def _spread_of_few(x: Any, axis: Any, ddof: float, keepdims: bool, made: Any) ->
     is_few = (~is_nan).sum(axis=axis, keepdims=keepdims) <= ddof
     if not is_few.any():
         return made
-    is_mean = x == silently(np.nanmean, x, axis=axis, keepdims=True)
+    is_mean = x == call_silently(np.nanmean, x, axis=axis, keepdims=True)
     value = np.where((is_nan | is_mean).any(axis=axis, keepdims=keepdims), np.nan, np.inf)
     return np.where(is_few, value, made).astype(np.asarray(made).dtype)
 
@@ -894,7 +975,7 @@ def nanmedian(function: Callable, a: Any, axis: Any = None, *, out: Any = None, 
     """NaN becomes the type's largest number, which an infinity comes after: the median of NaN, 1 and inf isn't inf."""
     keepdims = keepdims is True
     if a.dtype.kind not in "fc" or a.size == 0:
-        return silently(np.median, a, axis, out=out, keepdims=keepdims)
+        return call_silently(np.median, a, axis, out=out, keepdims=keepdims)
     axes = axes_of(a, axis)
     kept = [i for i in range(a.ndim) if i not in axes]
     rows = a.transpose(*kept, *axes).reshape(*[a.shape[i] for i in kept], -1)
@@ -907,11 +988,13 @@ def nanmedian(function: Callable, a: Any, axis: Any = None, *, out: Any = None, 
     made = np.where(counts > 0, middle, np.nan).astype(a.dtype)[..., 0]
     if keepdims:
         made = made.reshape([1 if i in axes else n for i, n in enumerate(a.shape)])
-    return made if out is None else _written(out, made)
+    if out is None:
+        return made
+    return _write_out(out, made)
 
 
-def _written(out: np.ndarray, made: np.ndarray) -> np.ndarray:
-    place(out, ..., made)
+def _write_out(out: np.ndarray, made: np.ndarray) -> np.ndarray:
+    assign(out, ..., made)
     return out
 
 
@@ -927,14 +1010,15 @@ def quantile(
     Between two elements, the difference is multiplied by a weight, even by 0: so next to an infinity there's NaN. The
     last element of a row is compared with the first of the next row.
     """
-    method = method if interpolation is None else interpolation
+    if interpolation is not None:
+        method = interpolation
     share = q / 100 if function is np.percentile else q
     if method in _NOT_YET:
         raise ValueError(f"{function.__name__}: CuPy has no method {method!r} yet")
     if np.ndim(q) > 1:
         raise ValueError(f"{function.__name__} on a GPU takes q with at most one axis, got shape {np.shape(q)}")
     if a.size == 0 or a.dtype.kind == "c" or not ((np.asarray(share) >= 0) & (share <= 1)).all():
-        return silently(function, a, q, axis, out=out, method=method, keepdims=keepdims)
+        return call_silently(function, a, q, axis, out=out, method=method, keepdims=keepdims)
     dtype = np.result_type(a, share)
     axes = axes_of(a, axis)
     kept = [i for i in range(a.ndim) if i not in axes]
@@ -945,12 +1029,17 @@ def quantile(
     else:
         rows = np.sort(rows, -1)
     places = _places(np.atleast_1d(np.asarray(share, np.float64)), rows.shape[-1], method)
-    made = rows[:, places] if places.dtype.kind == "i" else _between(rows, places, dtype)
+    if places.dtype.kind == "i":
+        made = rows[:, places]
+    else:
+        made = _between(rows, places, dtype)
     made = np.moveaxis(made.reshape(*shape, -1), -1, 0)
     if keepdims:
         made = made.reshape(len(places), *[1 if i in axes else n for i, n in enumerate(a.shape)])
     made = np.ascontiguousarray(made) if np.ndim(q) else made[0].copy()
-    return made if out is None else _written(out, made)
+    if out is None:
+        return made
+    return _write_out(out, made)
 
 
 def _places(share: np.ndarray, count: int, method: str) -> np.ndarray:
@@ -980,10 +1069,13 @@ def _between(rows: np.ndarray, places: np.ndarray, dtype: np.dtype) -> np.ndarra
     below, above = flat[bottom], flat[np.minimum(bottom + 1, flat.size - 1)]
     low, high = below.astype(dtype), above.astype(dtype)
     # The difference is rounded to the elements' own type first.
-    step = (above - below).astype(dtype) if rows.dtype.char in "fd" else high - low
+    if rows.dtype.char in "fd":
+        step = (above - below).astype(dtype)
+    else:
+        step = high - low
     if dtype.kind != "f" or dtype == np.float16:
         return np.where(weight < 0.5, low + step * weight, high - step * (1 - weight)).astype(dtype)
-    return np.where(weight < 0.5, fused(step, weight, low), fused(-step, 1 - weight, high))
+    return np.where(weight < 0.5, multiply_add(step, weight, low), multiply_add(-step, 1 - weight, high))
 
 
 def cov(
@@ -994,21 +1086,30 @@ def cov(
     made = function(m, y, rowvar, bias, ddof, fweights, aweights, dtype=dtype)
     if fweights is None and aweights is None:
         return made
-    x = np.array(m, ndmin=2, dtype=np.result_type(m, *([] if y is None else [y]), np.float64))
-    x = x.T if not rowvar and np.ndim(m) != 1 else x
+    given = [m] if y is None else [m, y]
+    x = np.array(m, ndmin=2, dtype=np.result_type(*given, np.float64))
+    if not rowvar and np.ndim(m) != 1:
+        x = x.T
     if y is not None:
         second = np.array(y, ndmin=2, dtype=x.dtype)
-        x = np.concatenate([x, second.T if not rowvar and second.shape[0] != 1 else second])
+        if not rowvar and second.shape[0] != 1:
+            second = second.T
+        x = np.concatenate([x, second])
     weights = np.ones(x.shape[1])
-    for given in (fweights, aweights):
-        weights = weights if given is None else weights * given
-    ddof = (0 if bias else 1) if ddof is None else ddof
+    for factors in (fweights, aweights):
+        if factors is not None:
+            weights = weights * factors
+    if ddof is None:
+        ddof = 0 if bias else 1
     total = weights.sum()
-    factor = total
-    if ddof != 0:
-        factor = total - (ddof if aweights is None else ddof * (weights * aweights).sum() / total)
+    count = total
+    if ddof != 0 and aweights is None:
+        count = total - ddof
+    elif ddof != 0:
+        count = total - ddof * (weights * aweights).sum() / total
     x = x - x.mean(axis=1)[:, None]
-    return np.asarray(np.dot(x, (x * weights).T.conj()) / max(factor, 0.0)).squeeze().astype(made.dtype)
+    products = np.dot(x, (x * weights).T.conj())
+    return np.asarray(products / max(count, 0.0)).squeeze().astype(made.dtype)
 
 
 def histogram(
@@ -1031,7 +1132,9 @@ def histogram(
         counts = counts.astype(kind)
         if a.dtype.kind == "f" and counts.size:
             counts[0] += weights[np.isnan(a)].sum()
-    return (counts / np.diff(edges).astype(np.float64) / counts.sum(), edges) if density else (counts, edges)
+    if density:
+        return (counts / np.diff(edges).astype(np.float64) / counts.sum(), edges)
+    return (counts, edges)
 
 
 def convolve(function: Callable, a: Any, v: Any, *rest: Any, **kwargs: Any) -> Any:
@@ -1054,8 +1157,10 @@ def interp(
     if not x.flags.c_contiguous:
         raise NotImplementedError("interp on a GPU takes an x that lies in memory row by row: x.copy() does")
     if period is None:
-        left = None if left is None else np.array(left, fp.dtype)[()]
-        right = None if right is None else np.array(right, fp.dtype)[()]
+        if left is not None:
+            left = np.array(left, fp.dtype)[()]
+        if right is not None:
+            right = np.array(right, fp.dtype)[()]
         return function(x, xp, fp, left, right)
     if period == 0:
         return function(x, xp, fp, period=period)  # this raises
@@ -1074,7 +1179,7 @@ def interp(
 # result is inf, nan, or half done. Here it's nan. Other matrices in a stack are right.
 
 
-def _accepting_singular() -> Any:
+def _ignore_singular() -> Any:
     return contextlib.suppress(*[np.linalg.LinAlgError] * allowed.singular)
 
 
@@ -1083,25 +1188,27 @@ def solve(function: Callable, x: Any, *rest: Any) -> Any:
         raise ValueError(
             f"solve on a GPU takes a of shape (…, M, M) and b of (…, M, K), got {x.shape}, {rest[0].shape}"
         )
-    with _accepting_singular():
+    with _ignore_singular():
         return function(x, *rest)
     is_singular = np.linalg.slogdet(x)[0] == 0  # raises again if it isn't square
     return function(np.where(is_singular[..., None, None], np.nan, x), *rest)
 
 
 def cholesky(function: Callable, x: Any) -> Any:
-    with _accepting_singular():
+    with _ignore_singular():
         return function(x)
     if x.ndim > 2:
         return np.stack([cholesky(function, part) for part in x])
-    return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan if x.ndim == 2 else function(x)
+    if x.ndim == 2:
+        return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan
+    return function(x)
 
 
-def or_nan(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
+def nan_if_singular(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
     """Singular values and eigenvalues. Of a matrix with NaN or inf, NumPy raises that it finds none."""
     if x.ndim < 2:
         return function(x, *rest, **kwargs)
-    with _accepting_singular():
+    with _ignore_singular():
         return function(x, *rest, **kwargs)
     is_bad = ~np.isfinite(x).all(axis=(-2, -1))
     made = function(np.where(is_bad[..., None, None], 0, x).astype(x.dtype), *rest, **kwargs)  # raises again if it's x
@@ -1111,17 +1218,19 @@ def or_nan(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
             part[is_bad] = np.nan
     if not isinstance(made, tuple):
         return parts[0]
-    return type(made)(*parts) if hasattr(made, "_fields") else tuple(parts)
+    if hasattr(made, "_fields"):
+        return type(made)(*parts)
+    return tuple(parts)
 
 
 def cond(function: Callable, x: Any, *rest: Any) -> Any:
     """It's NaN only if there's NaN in the matrix."""
-    made = np.asarray(or_nan(function, x, *rest))
+    made = np.asarray(nan_if_singular(function, x, *rest))
     return np.where(np.isnan(made) & ~np.isnan(x).any(axis=(-2, -1)), made.dtype.type(np.inf), made)
 
 
-def eigen(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
-    return in_float32(functools.partial(or_nan, function), x, *rest, **kwargs)
+def eigenvalues(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
+    return in_float32(functools.partial(nan_if_singular, function), x, *rest, **kwargs)
 
 
 def norm(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
@@ -1130,7 +1239,9 @@ def norm(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
         raise ValueError("linalg.norm: of no elements, there's no largest and no smallest")
     if _is_half(x):
         return sum_halves(function, x, *rest, **kwargs)
-    return or_nan(function, x, *rest, **kwargs) if x.ndim == 2 else function(x, *rest, **kwargs)
+    if x.ndim == 2:
+        return nan_if_singular(function, x, *rest, **kwargs)
+    return function(x, *rest, **kwargs)
 
 
 def einsum(function: Callable, *operands: Any, **kwargs: Any) -> Any:
@@ -1156,7 +1267,7 @@ def lstsq(function: Callable, a: Any, b: Any, rcond: Any = None) -> Any:
     if a.ndim != 2 or b.ndim > 2 or b.ndim < 1 or len(a) != len(b):
         return function(a, b, rcond)  # this raises
     rows, columns = a.shape
-    u, s, vh = or_nan(np.linalg.svd, a, full_matrices=False)
+    u, s, vh = nan_if_singular(np.linalg.svd, a, full_matrices=False)
     if rcond is None:
         rcond = np.finfo(s.dtype).eps * max(rows, columns)
     elif rcond <= 0 or rcond >= 1:
@@ -1185,4 +1296,6 @@ def min_scalar_type(function: Callable, a: Any) -> Any:
                 look(part)
 
     look(a)
-    return np.result_type(*found) if found else function(a)
+    if found:
+        return np.result_type(*found)
+    return function(a)

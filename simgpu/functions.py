@@ -1,8 +1,9 @@
 """CuPy's functions for arrays, under its names and keywords. NumPy computes them, by way of `dispatch.call`.
 
-CuPy has nearly all of NumPy's functions for arrays; `rules.LACKING` has the others. The tables here say what's CuPy's
-own: what a parameter is called there, and what it does with a list, which most functions refuse. `ufunc` is for those
-that work element by element. `creation.py` has what makes arrays, `differing.py` has what takes other arguments.
+CuPy has nearly all of NumPy's functions for arrays; `LACKING` of `refusals.py` has the others. The tables here say
+what's CuPy's own: what a parameter is called there, and what it does with a list, which most functions refuse. `ufunc`
+is for those that work element by element. `creation.py` has what makes arrays, `signatures.py` what has a signature of
+its own.
 """
 
 import inspect
@@ -14,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from . import creation, differing, fusion, leftovers, polynomials
+from . import creation, fusion, leftovers, polynomials, signatures
 from .arrays import SimulatedArray
 from .device import current, on_device
 from .dispatch import call, call_ufunc, plan_of
 from .indexing import Flat, scatter, write
 from .launches import ABOUT_ARRAYS
 from .memory import LACKING_DTYPES, Stored, check_dtype
-from .rules import LACKING_UFUNCS, SCALARS, device_among, is_lacking, keyword_refusal, names, refusal
-from .surface import getter, lacking
-from .words import Unsupported
+from .places import device_among
+from .refusals import LACKING_UFUNCS, SCALARS, is_lacking, keyword_refusal, refusal
+from .surface import attribute_error, getter
+from .words import Unsupported, word_set
 
 # Names that NumPy 2 gave up, and second names.
 ALIASES = {
@@ -40,22 +42,22 @@ RENAMED = {
 }  # fmt: skip
 # -- What they do if no array is on a device. Other functions raise `TypeError`. -----------------------
 # CuPy calls a method of its argument: a list has none, and a host array has NumPy's, which computes on the host.
-BY_METHOD = names("""
+BY_METHOD = word_set("""
     amax amin max mean min prod std sum trace var argpartition argsort clip compress diagonal dot flip fliplr flipud
     partition ravel real_if_close repeat reshape rot90 sort_complex squeeze swapaxes take transpose array_equal
-    array_equiv isfortran fill_diagonal put copyto linalg.matrix_transpose unravel_index
+    array_equiv isfortran fill_diagonal linalg.matrix_transpose unravel_index
 """)
 # These move their arguments there first: the first, the first two, or all; or the arrays in a list.
 MOVING = {
-    **dict.fromkeys(names("angle around round average diff gradient imag isneginf isposinf iscomplex isreal nan_to_num "
-                          "real resize tile tril triu unwrap vander diag linalg.cond fft.fftshift fft.ifftshift"), 1),
-    **dict.fromkeys(names("allclose append cross isclose"), 2),
-    **dict.fromkeys(names("atleast_1d atleast_2d atleast_3d ix_"), 99),
+    **dict.fromkeys(word_set("angle around round diff gradient imag isneginf isposinf iscomplex isreal nan_to_num real "
+                             "resize tile tril triu unwrap vander diag linalg.cond fft.fftshift fft.ifftshift"), 1),
+    **dict.fromkeys(word_set("allclose append cross isclose"), 2),
+    **dict.fromkeys(word_set("atleast_1d atleast_2d atleast_3d ix_"), 99),
 }  # fmt: skip
-MOVING_LISTS = names("dstack hstack vstack")
-OF_NUMBERS = names("diagflat kron")  # numbers alone are enough for these
+MOVING_LISTS = word_set("dstack hstack vstack")
+OF_NUMBERS = word_set("diagflat kron")  # numbers alone are enough for these
 # The host knows the answer, wherever the argument is.
-ABOUT = ABOUT_ARRAYS - {"shares_memory"} | names("array2string array_repr array_str broadcast_arrays")
+ABOUT = ABOUT_ARRAYS - {"shares_memory"} | word_set("array2string array_repr array_str broadcast_arrays")
 
 
 def of_arrays(name: str, computes: Callable) -> Callable:
@@ -115,7 +117,9 @@ def _move(name: str, args: tuple) -> tuple:
     count = MOVING.get(name)
     given = args[0] if count is None else args[:count]
     there = [x if isinstance(x, Stored) else creation.asarray(x) for x in given]
-    return (there, *args[1:]) if count is None else (*there, *args[count:])
+    if count is None:
+        return (there, *args[1:])
+    return (*there, *args[count:])
 
 
 def _without_arrays(name: str, computes: Callable, args: tuple, kwargs: dict) -> Any:
@@ -178,7 +182,7 @@ class ufunc:  # noqa: N801  (CuPy's name)
         """A result, written to where it was asked for."""
         if place is None:
             return result
-        write(place.device, place._values, ..., result._values)
+        write(place.device, place.host_values, ..., result.host_values)
         return place
 
     def _with_an_array(self, args: tuple, outs: tuple = ()) -> tuple:
@@ -204,7 +208,7 @@ class ufunc:  # noqa: N801  (CuPy's name)
 
 # -- Names that are NumPy's own, and others ------------------------------------------------------------
 
-OF_NUMPY = names("""
+OF_NUMPY = word_set("""
     e euler_gamma index_exp inf nan newaxis pi s_ bool bool_ byte cdouble complex128 complex64 complexfloating csingle
     double dtype finfo float16 float32 float64 floating generic half iinfo inexact int16 int32 int64 int8 int_ intc
     integer intp long longlong ndindex number short signedinteger single ubyte uint uint16 uint32 uint64 uint8 uintc
@@ -235,7 +239,7 @@ def get(name: str) -> Any:
         from .jit.vectorized import vectorize
 
         return vectorize
-    for module in (creation, differing, polynomials, fusion, leftovers):
+    for module in (creation, signatures, polynomials, fusion, leftovers):
         found = vars(module).get(name)
         if name[0] != "_" and getattr(found, "__module__", None) == module.__name__:  # it isn't imported there
             return found
@@ -245,14 +249,14 @@ def get(name: str) -> Any:
         numpys = getattr(np.exceptions, name, None)
     if name in OF_NUMPY:
         return numpys
-    if name in creation._RULES:
-        return creation._by_rule(name, numpys)
+    if name in creation.RULES:
+        return creation.creator(name, numpys)
     if isinstance(numpys, np.ufunc) and name not in LACKING_UFUNCS and numpys is not np.matmul:
         return _ufuncs.setdefault(numpys, ufunc(numpys))
     if numpys in (np.matmul, np.isfortran) or isinstance(numpys, _TYPE) and not is_lacking(numpys):
         return of_arrays(name, numpys)
     parent, _, last = name.rpartition(".")
-    raise lacking(f"simgpu.{parent}".rstrip("."), last)
+    raise attribute_error(f"simgpu.{parent}".rstrip("."), last)
 
 
 def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:

@@ -11,11 +11,12 @@ import numpy as np
 
 from .memory import Pool, Stored
 from .outside import Compiled
-from .places import estimating
-from .rules import SCALARS, names, one_device
+from .places import estimating, one_device
+from .refusals import SCALARS
+from .words import word_set
 
 # What one launch may have besides ufuncs: other functions that work element by element, and reductions.
-_OTHERS = names("""
+_OTHERS = word_set("""
     where clip copy copyto astype setitem angle around round fix imag sinc i0 nan_to_num isclose
     sum prod max min amax amin all any nansum nanprod
 """)
@@ -49,7 +50,7 @@ def fuse(function: Any = None, kernel_name: str | None = None) -> Any:
         for x in args:
             if isinstance(x, Stored):
                 arrays[id(x)] = x
-                kinds.append((x._values.dtype, x._values.ndim))
+                kinds.append((x.host_values.dtype, x.host_values.ndim))
             else:
                 kinds.append(type(x))
         device: Any = functools.reduce(one_device, arrays.values(), None)
@@ -89,22 +90,29 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
     card.cards, card.index, card.pool = (), f"{device.index}, in {name}", _Scratch(sys.maxsize, name)
     card.launch, card.memset, card.copy_on_card = note, lambda *given: None, lambda nbytes: None
     card.wait = card.synchronize = card.upload = refuse
-    given = {key: card.new(x._values) for key, x in arrays.items()}
-    before = [(x._values, x._values.copy()) for x in arrays.values()] if device.instead is None else []
+    given = {key: card.new(x.host_values) for key, x in arrays.items()}
+    if device.instead is None:
+        before = [(x.host_values, x.host_values.copy()) for x in arrays.values()]
+    else:
+        before = []
     token = estimating.set(card)
     try:
         result = function(*(given.get(id(x), x) for x in args))
-        found = result if isinstance(result, tuple) else () if result is None else (result,)
+        if isinstance(result, tuple):
+            found = result
+        elif result is None:
+            found = ()
+        else:
+            found = (result,)
         wrong = [x for x in found if not isinstance(x, Stored) or x.device is not card]
-        if wrong and any(
-            isinstance(x, SCALARS) for x in args
-        ):  # what's computed of numbers alone has all elements, too
+        # What's computed of numbers alone has all elements, too.
+        if wrong and any(isinstance(x, SCALARS) for x in args):
             shape = np.broadcast_shapes(*[x.shape for x in given.values()])
             found = tuple([card.new(np.full(shape, x)) if isinstance(x, SCALARS) else x for x in found])
             wrong = [x for x in found if not isinstance(x, Stored) or x.device is not card]
         if wrong:
             raise TypeError(f"fuse, {name}: the result is {type(wrong[0]).__name__}, not an array computed there")
-        made = [device.new(device.compute(np.array, x._values, order="K")) for x in found]
+        made = [device.new(device.compute(np.array, x.host_values, order="K")) for x in found]
     except BaseException as error:
         for values, earlier in before:
             values[...] = earlier
@@ -115,7 +123,11 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
         raise
     finally:
         estimating.reset(token)
-    nbytes = sum(x._values.nbytes for x in (*arrays.values(), *made))
+    nbytes = sum(x.host_values.nbytes for x in (*arrays.values(), *made))
     nbytes += sum(values.nbytes for values, earlier in before if values.tobytes() != earlier.tobytes())  # written
-    device.launch(name, nbytes, math.fsum(work), (made or list(arrays.values()))[0]._values.dtype.char)
-    return tuple(made) if isinstance(result, tuple) else made[0] if made else None
+    device.launch(name, nbytes, math.fsum(work), (made or list(arrays.values()))[0].host_values.dtype.char)
+    if isinstance(result, tuple):
+        return tuple(made)
+    if made:
+        return made[0]
+    return None

@@ -8,7 +8,8 @@ import numpy as np
 
 from . import formulas, launches, records
 from .memory import Stored, root_of
-from .rules import SCALARS, one_device, one_number
+from .places import one_device
+from .refusals import SCALARS, one_number
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
@@ -23,22 +24,26 @@ def is_basic(index: Any) -> bool:
 def _ending_in_ellipsis(index: Any) -> tuple:
     """`index` with an Ellipsis, so that NumPy gives a view even of a single element, as a GPU does."""
     if type(index) is not tuple:
-        return (index,) if index is Ellipsis else (index, Ellipsis)
-    return index if Ellipsis in index else (*index, Ellipsis)
+        if index is Ellipsis:
+            return (index,)
+        return (index, Ellipsis)
+    if Ellipsis in index:
+        return index
+    return (*index, Ellipsis)
 
 
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]``: a view for numbers and slices, a new array for a list or an array."""
     if is_basic(index):
-        return x._view(_part(x, _ending_in_ellipsis(index)))
-    if x._values.dtype.names is not None:
+        return x.in_same_memory(_part(x, _ending_in_ellipsis(index)))
+    if x.host_values.dtype.names is not None:
         if records.is_field(index):
-            return x._view(records.part(x._values, index))
-        records.check_kernel(x._values.dtype)
+            return x.in_same_memory(records.part(x.host_values, index))
+        records.check_kernel(x.host_values.dtype)
     device = x.device.begin()
-    place, arrays = index_arrays(device, index, x._values.shape)
-    values = np.asarray(x._values[place])
-    if root_of(values) is x._buffer.root:  # NumPy treats an index array of shape () as a number
+    place, arrays = index_arrays(device, index, x.host_values.shape)
+    values = np.asarray(x.host_values[place])
+    if root_of(values) is x.buffer.root:  # NumPy treats an index array of shape () as a number
         values = values.copy()
     _count(x, "getitem", arrays, values.nbytes)
     return device.new(values)
@@ -46,9 +51,9 @@ def getitem(x: Any, index: Any) -> Any:
 
 def _part(x: Any, place: tuple) -> np.ndarray:
     try:
-        return x._values[place]
+        return x.host_values[place]
     except TypeError:
-        return x._values[in_numbers(place)]
+        return x.host_values[in_numbers(place)]
 
 
 def in_numbers(index: Any) -> Any:
@@ -65,14 +70,14 @@ def setitem(x: Any, index: Any, value: Any) -> None:
     if is_basic(index):
         _set_part(x, _part(x, _ending_in_ellipsis(index)), value)
         return
-    if x._values.dtype.names is not None and records.is_field(index):
-        _set_part(x, records.part(x._values, index), value)
+    if x.host_values.dtype.names is not None and records.is_field(index):
+        _set_part(x, records.part(x.host_values, index), value)
         return
     device = x.device.begin()
-    place, arrays = index_arrays(device, index, x._values.shape)
-    value = array_of(device, value, x._values.dtype)
-    write(device, x._values, place, value._values)
-    _count(x, "setitem", arrays, value._values.nbytes)
+    place, arrays = index_arrays(device, index, x.host_values.shape)
+    value = array_of(device, value, x.host_values.dtype)
+    write(device, x.host_values, place, value.host_values)
+    _count(x, "setitem", arrays, value.host_values.nbytes)
 
 
 def array_of(device: Any, value: Any, dtype: Any) -> Any:
@@ -98,16 +103,16 @@ def _fill(device: Any, value: Any, part: np.ndarray) -> None:
 def scatter_add(x: Any, index: Any, values: Any) -> None:
     """``x[index] += values`` with an index array. Repeated positions add up (`cupyx.scatter_add`)."""
     device = one_device(x.device, values).begin()
-    place, arrays = index_arrays(device, index, x._values.shape)
-    device.compute(np.add.at, x._values, place, formulas.as_stored(values._values, x._values.dtype))
-    moved = 3 * values._values.nbytes + sum(array.nbytes for array in arrays)
-    device.ask("scatter_add", launches.asked_at(arrays, x._values), moved, values._values.nbytes)
+    place, arrays = index_arrays(device, index, x.host_values.shape)
+    device.compute(np.add.at, x.host_values, place, formulas.cast_floats(values.host_values, x.host_values.dtype))
+    moved = 3 * values.host_values.nbytes + sum(array.nbytes for array in arrays)
+    device.issue("scatter_add", launches.commands_at(arrays, x.host_values), moved, values.host_values.nbytes)
 
 
 def write(device: Any, values: Any, place: Any, new: Any) -> None:
     """``values[place] = new``, unless only shapes are computed."""
     if device.instead is None:
-        device.compute(formulas.place, values, place, new)
+        device.compute(formulas.assign, values, place, new)
 
 
 def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
@@ -119,7 +124,7 @@ def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
         _fill(x.device, value, part)
         write(x.device, part, ..., value)
         return
-    source, value = value, value._values
+    source, value = value, value.host_values
     if part.shape == value.shape and part.strides == value.strides and part.ctypes.data == value.ctypes.data:
         return  # x[0] += 1 ends with this assignment, and is done already
     is_alike = lies_alike(part, value)
@@ -146,9 +151,9 @@ def lies_alike(part: np.ndarray, value: np.ndarray) -> bool:
 
 def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, list[np.ndarray]]:
     """`index` with NumPy arrays in place of ours, of lists and of host arrays, which are copied; and these arrays."""
-    if isinstance(index, Stored) and shape and index._values.dtype.kind in "iu":  # the usual case, made fast
+    if isinstance(index, Stored) and shape and index.host_values.dtype.kind in "iu":  # the usual case, made fast
         one_device(device, index)
-        return wrap_around(index._values, shape[0]), [index._values]
+        return wrap_around(index.host_values, shape[0]), [index.host_values]
     parts = [_index_part(device, part) for part in (index if type(index) is tuple else (index,))]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     axis, taken = 0, sum(map(_axes_of, parts))
@@ -162,7 +167,9 @@ def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, 
 def wrap_around(indices: np.ndarray, length: int) -> np.ndarray:
     """Indices into an axis of this length. Those out of range wrap around, since a kernel can't raise."""
     # In 8 bytes, as on a card: a length of 256 wouldn't fit into indices of uint8.
-    return np.remainder(indices, length, dtype=np.intp, casting="unsafe") if length else indices
+    if length:
+        return np.remainder(indices, length, dtype=np.intp, casting="unsafe")
+    return indices
 
 
 def _index_part(device: Any, part: Any) -> Any:
@@ -170,25 +177,27 @@ def _index_part(device: Any, part: Any) -> Any:
         return in_numbers(part)
     if isinstance(part, Stored):
         one_device(device, part)
-        return part._values
+        return part.host_values
     is_list, part = not isinstance(part, np.ndarray), np.asarray(part)
     if part.dtype.kind not in "biuf":
         raise IndexError(f"arrays used as indices must be of integer or boolean type, this one is of {part.dtype}")
     # An empty list is no places. An empty array's type says whether it's a mask or places.
-    return device.upload(part.astype(np.int32) if is_list and part.size == 0 else part, explicit=False)._values
+    return device.upload(part.astype(np.int32) if is_list and part.size == 0 else part, explicit=False).host_values
 
 
 def _axes_of(part: Any) -> int:
     """How many of the array's axes this part of an index uses."""
     if part is None or part is Ellipsis:
         return 0
-    return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
+    if isinstance(part, np.ndarray) and part.dtype.kind == "b":
+        return part.ndim
+    return 1
 
 
 def _count(x: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
-    asked = launches.asked_at(arrays, x._values, found=moved > 0)
-    x.device.launch(name, 2 * moved + sum(array.nbytes for array in arrays), count=asked.kernels)
-    x.device.besides(f"{name} with a mask" if asked.reads else name, asked, moved)
+    commands = launches.commands_at(arrays, x.host_values, found=moved > 0)
+    x.device.launch(name, 2 * moved + sum(array.nbytes for array in arrays), count=commands.kernels)
+    x.device.issue_others(f"{name} with a mask" if commands.reads else name, commands, moved)
 
 
 # -- ``np.add.at`` and the like: many threads change one place, one after the other, by atomic operations --------
@@ -213,17 +222,20 @@ def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
     """The same, at any index."""
     if ufunc.__name__ not in _ATOMIC:
         raise NotImplementedError(f"{ufunc.__name__}.at does not exist on a GPU")
-    if x._values.dtype.str[1:] not in _ATOMIC[ufunc.__name__].split():
-        raise TypeError(f"{ufunc.__name__}.at does not exist on a GPU for dtype {x._values.dtype}")
+    if x.host_values.dtype.str[1:] not in _ATOMIC[ufunc.__name__].split():
+        raise TypeError(f"{ufunc.__name__}.at does not exist on a GPU for dtype {x.host_values.dtype}")
     device = x.device.begin()
-    kind = x._values.dtype
-    added = [formulas.as_stored(array_of(device, value, kind)._values, kind) for value in given]
-    place, arrays = index_arrays(device, index, x._values.shape)
-    device.compute(ufunc.at, x._values, place, *added)
+    kind = x.host_values.dtype
+    added = [formulas.cast_floats(array_of(device, value, kind).host_values, kind) for value in given]
+    place, arrays = index_arrays(device, index, x.host_values.shape)
+    device.compute(ufunc.at, x.host_values, place, *added)
     # For each place, what's there is read and written; what's added is read.
-    places = arrays[0].size if arrays and arrays[0].dtype.kind != "b" else len(x._values)
-    moved = 2 * places * x._values[:1].nbytes + sum(y.nbytes for y in added + arrays)
-    device.ask(f"{ufunc.__name__}.at", launches.asked_at(arrays, x._values), moved, x._values.nbytes)
+    if arrays and arrays[0].dtype.kind != "b":
+        places = arrays[0].size
+    else:
+        places = len(x.host_values)
+    moved = 2 * places * x.host_values[:1].nbytes + sum(y.nbytes for y in added + arrays)
+    device.issue(f"{ufunc.__name__}.at", launches.commands_at(arrays, x.host_values), moved, x.host_values.nbytes)
 
 
 class Flat:
@@ -249,7 +261,7 @@ class Flat:
         if type(place) is tuple:
             return x[place].copy()
         device = x.device.begin()
-        values = x._values.flat[place]
+        values = x.host_values.flat[place]
         device.launch("flat", 2 * values.nbytes)
         return device.new(values)
 
@@ -260,13 +272,15 @@ class Flat:
             return
         device = x.device.begin()
         value = array_of(device, value, x.dtype)
-        write(device, x._values.flat, place, formulas.as_stored(value._values, x.dtype))
-        device.launch("flat", 2 * x._values.itemsize * len(range(*place.indices(x.size))))
+        write(device, x.host_values.flat, place, formulas.cast_floats(value.host_values, x.dtype))
+        device.launch("flat", 2 * x.host_values.itemsize * len(range(*place.indices(x.size))))
 
     def _place(self, index: Any) -> Any:
         """A slice as it is, a number as a place in the array. CuPy takes nothing else."""
         if index is Ellipsis or isinstance(index, slice):
-            return slice(None) if index is Ellipsis else in_numbers(index)
+            if index is Ellipsis:
+                return slice(None)
+            return in_numbers(index)
         if isinstance(index, bool) or not isinstance(index, (int, np.integer)):
             raise IndexError(f"x.flat takes a whole number or a slice on a GPU, got {type(index).__name__}")
         if not -len(self) <= index < len(self):

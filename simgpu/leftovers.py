@@ -69,7 +69,7 @@ def make_aligned_dtype(dtype: Any, *, alignment: int = -1, recurse: bool = True)
     >>> make_aligned_dtype(np.dtype([("a", "i1"), ("b", "f8")])).itemsize
     16
     """
-    return records.aligned(dtype, alignment)
+    return records.align(dtype, alignment)
 
 
 # -- Functions that remember their results ---------------------------------------------------------------------------
@@ -94,13 +94,13 @@ def memoize(for_each_device: bool = False) -> Callable:
         _memos.append(memo)
 
         @functools.wraps(function)
-        def remembering(*args: Any, **kwargs: Any) -> Any:
+        def remember(*args: Any, **kwargs: Any) -> Any:
             key = (current().index if for_each_device else -1, args, frozenset(kwargs.items()))
             if key not in memo:
                 memo[key] = function(*args, **kwargs)
             return memo[key]
 
-        return remembering
+        return remember
 
     return decorator
 
@@ -151,7 +151,7 @@ def issctype(rep: Any) -> bool:
     return isinstance(rep, (type, np.dtype)) and obj2sctype(rep) not in (None, np.object_)
 
 
-def _gone(name: str, instead: str) -> Callable:
+def _removed_function(name: str, instead: str) -> Callable:
     def function(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"This function has been removed in NumPy v2.\nUse {instead} instead.\n")
 
@@ -159,11 +159,11 @@ def _gone(name: str, instead: str) -> Callable:
     return function
 
 
-find_common_type = _gone("find_common_type", "`promote_types` or `result_type`")
-set_string_function = _gone("set_string_function", "`np.set_printoptions`")
-get_array_wrap = _gone("get_array_wrap", "<no replacement>")
-disp = _gone("disp", "your own print function")
-safe_eval = _gone("safe_eval", "`ast.literal_eval`")
+find_common_type = _removed_function("find_common_type", "`promote_types` or `result_type`")
+set_string_function = _removed_function("set_string_function", "`np.set_printoptions`")
+get_array_wrap = _removed_function("get_array_wrap", "<no replacement>")
+disp = _removed_function("disp", "your own print function")
+safe_eval = _removed_function("safe_eval", "`ast.literal_eval`")
 
 
 # -- What's there ----------------------------------------------------------------------------------------------------
@@ -189,21 +189,21 @@ def who(vardict: Any = None) -> None:
         x = given[name]
         if not isinstance(x, Stored):
             continue
-        nbytes = x._values.nbytes
+        nbytes = x.host_values.nbytes
         if id(x) in first_names:
             name = f"{name} ({first_names[id(x)]})"
         else:
             first_names[id(x)] = name
             total += nbytes
-        rows.append((name, " x ".join(map(str, x._values.shape)), str(nbytes), x._values.dtype.name))
+        rows.append((name, " x ".join(map(str, x.host_values.shape)), str(nbytes), x.host_values.dtype.name))
     if rows:
         widths = [max(10, *(len(row[i]) for row in rows)) for i in range(3)]
         title = "Name {} Shape {} Bytes {} Type".format(*(" " * width for width in widths))
         print(f"{title}\n{'=' * (len(title) + 5)}\n")
     for name, shape, nbytes_text, kind in rows:
-        spaces = [" " * (width - len(text) + more) for width, text, more in
-                  zip(widths, (name, shape, nbytes_text), (4, 5, 5))]  # fmt: skip
-        print(f"{name} {spaces[0]} {shape} {spaces[1]} {nbytes_text} {spaces[2]} {kind}")
+        columns = zip((name, shape, nbytes_text), widths, (4, 5, 5))
+        padded = " ".join([f"{text:{width + more + 1}}" for text, width, more in columns])
+        print(f"{padded} {kind}")
     print(f"\nUpper bound on total bytes  =       {total}")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-Place = tuple[str, int]  # a file, and a line number in it
+Line = tuple[str, int]  # a file, and a line number in it
 _libraries: tuple[str, ...] = ("<frozen importlib",)  # an import that runs is nobody's line
 
 
@@ -28,10 +28,12 @@ def is_of_libraries(file: str) -> bool:
     return file.startswith(_libraries)
 
 
-def place_of_call() -> Place:
+def line_of_call() -> Line:
     """The innermost line outside the libraries, or ``("", 0)``."""
     frame = _call()
-    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    if frame is None:
+        return ("", 0)
+    return (frame.f_code.co_filename, frame.f_lineno)
 
 
 def warn_at_call(message: str, category: type[Warning]) -> None:
@@ -48,17 +50,22 @@ def _call() -> FrameType | None:
     return frame
 
 
-def text_of(place: Place) -> str:
+def text_of(place: Line) -> str:
     """``line 3 of train.py: total += float(loss)``. For a cell, it's "the cell", since its file's name says nothing."""
     path, number = place
     if not path:
         return "nobody's line"
     is_cell = "ipykernel" in path or path.startswith("<ipython-input")
-    name = "the cell" if is_cell else path if path.startswith("<") else os.path.basename(path)
+    if is_cell:
+        name = "the cell"
+    elif path.startswith("<"):
+        name = path
+    else:
+        name = os.path.basename(path)
     text = linecache.getline(path, number).strip().rstrip(",")
     return f"line {number} of {name}{f': {text}' if text else ''}"
 
 
 def users_line() -> str:
     """The line of the user's program that's running, such as ``line 1 of lesson.py: y = x + 1``."""
-    return text_of(place_of_call())
+    return text_of(line_of_call())

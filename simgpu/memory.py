@@ -96,10 +96,14 @@ def root_of(values: Any) -> Any:
 
 
 class Stored:
-    """Values in a buffer on a device: a simulated array's data, without its operations."""
+    """Values in a buffer on a device: a simulated array's data, without its operations.
 
-    __slots__ = ("_values", "device", "_buffer", "base", "__weakref__")
-    _values: np.ndarray
+    `host_values` are the numbers, in the host's memory, since there's no GPU. No other library asks an array for that
+    name. Matplotlib, pandas and others look for ``x.values``, and would read it without a copy and a wait.
+    """
+
+    __slots__ = ("host_values", "device", "buffer", "base", "__weakref__")
+    host_values: np.ndarray
     device: Any
-    _buffer: Buffer
+    buffer: Buffer
     base: Any  # the array that this one is a view of, or None

@@ -49,7 +49,7 @@ class Constants:
         self.what, self.name = what, name
         self._found: dict[tuple[int, str], Constant] = {}
         self._pairs: list[tuple[Callable[[], Any], Any]] = []  # the same, to look at before each launch
-        self._told: dict[tuple[int, str], Any] = {}  # the value that we've spoken of
+        self._warned: dict[tuple[int, str], Any] = {}  # the value that we've spoken of
 
     def add(self, owner: Any, name: str, read: Callable[[], Any], was: Any) -> None:
         """`owner` is the function that uses the name, or what holds it: two functions may each have their own."""
@@ -68,13 +68,13 @@ class Constants:
         changed = {key: constant for key, constant in self._found.items() if constant.has_changed()}
         for key, constant in changed.items():
             now = constant.read()
-            if key not in self._told or self._told[key] is not now:
-                self._told[key] = now
+            if key not in self._warned or self._warned[key] is not now:
+                self._warned[key] = now
                 warn_at_call(self._sentence(constant, now), CompiledIn)
         return bool(changed)
 
     def _sentence(self, constant: Constant, now: Any) -> str:
-        before, after = _described(constant.was), _described(now)
+        before, after = _describe(constant.was), _describe(now)
         if before == after:
             differs = f"{constant.name} is another {type(now).__name__} now than when it was compiled"
         else:
@@ -85,7 +85,7 @@ class Constants:
         )
 
 
-def _described(x: Any) -> str:
+def _describe(x: Any) -> str:
     if x is MISSING:
         return "nothing"
     if isinstance(x, np.generic):

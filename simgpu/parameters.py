@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from .memory import Stored
-from .rules import names
-from .words import WRITE, Unsupported, in_words
+from .words import WRITE, Unsupported, in_words, word_set
 
 # What needs no look: plain numbers and words are NumPy's business.
 PLAIN = frozenset((int, float, bool, str, type, type(None)))
@@ -40,41 +39,55 @@ def several(x: Any) -> tuple[int, ...]:
 
 def one_or_several(x: Any) -> Any:
     """One whole number, or several. CuPy looks for a number first, and an array of shape () isn't one."""
-    return int(x) if isinstance(x, (int, np.integer)) else _indices(x)
+    if isinstance(x, (int, np.integer)):
+        return int(x)
+    return _indices(x)
 
 
 def python_int_or_several(x: Any) -> Any:
     """The same, but CuPy asks whether it's an `int`, which a NumPy number isn't."""
-    return x if isinstance(x, int) else _indices(x)
+    if isinstance(x, int):
+        return x
+    return _indices(x)
 
 
 def one_or_tuple(x: Any) -> Any:
     """One whole number, or several in a tuple."""
-    return tuple(map(operator.index, x)) if isinstance(x, tuple) else operator.index(x)
+    if isinstance(x, tuple):
+        return tuple(map(operator.index, x))
+    return operator.index(x)
 
 
 def shape(x: Any) -> Any:
     """A shape: whole numbers in anything, or one of them."""
-    return operator.index(x) if np.ndim(x) == 0 else _indices(x)
+    if np.ndim(x) == 0:
+        return operator.index(x)
+    return _indices(x)
 
 
 def shape_like(x: Any) -> Any:
     """A shape for ``zeros_like(a, shape=…)``. CuPy asks whether it's true, which an array doesn't know."""
     if isinstance(x, np.ndarray) and x.size > 1:
         raise ValueError
-    return _indices(x) if x is not None and np.ndim(x) else one_or_several(x)
+    if x is not None and np.ndim(x):
+        return _indices(x)
+    return one_or_several(x)
 
 
 def dimensions(x: Any) -> Any:
     """A shape that CuPy multiplies up: whole numbers of the host, or an array of a GPU."""
-    return x if isinstance(x, Stored) else _indices(x)
+    if isinstance(x, Stored):
+        return x
+    return _indices(x)
 
 
 def shifts(x: Any) -> Any:
     """How far to roll: one number or several, on the host or on a GPU."""
     if isinstance(x, Stored):
         return x
-    return operator.index(x) if np.ndim(x) == 0 and not isinstance(x, np.bool) else _indices(x)
+    if np.ndim(x) == 0 and not isinstance(x, np.bool):
+        return operator.index(x)
+    return _indices(x)
 
 
 def repeats(x: Any) -> Any:
@@ -109,12 +122,16 @@ def number(x: Any) -> Any:
     """One number of any type."""
     if np.ndim(x) != 0 or isinstance(x, Stored):
         raise TypeError
-    return x.item() if isinstance(x, np.ndarray) else x
+    if isinstance(x, np.ndarray):
+        return x.item()
+    return x
 
 
 def number_anywhere(x: Any) -> Any:
     """One number, which may also be on a GPU: then the host waits for it."""
-    return x if isinstance(x, Stored) else number(x)
+    if isinstance(x, Stored):
+        return x
+    return number(x)
 
 
 def numbers(x: Any) -> Any:
@@ -123,7 +140,9 @@ def numbers(x: Any) -> Any:
         raise TypeError
     if isinstance(x, np.ndarray):
         x = x.tolist()
-    return tuple(map(numbers, x)) if isinstance(x, (tuple, list)) else x
+    if isinstance(x, (tuple, list)):
+        return tuple(map(numbers, x))
+    return x
 
 
 def pair_of_axes(x: Any) -> Any:
@@ -133,7 +152,7 @@ def pair_of_axes(x: Any) -> Any:
     return operator.index(x)
 
 
-def filling(x: Any) -> Any:
+def fill_value(x: Any) -> Any:
     """What fills an array: a number, a host array with one element, or an array of a GPU."""
     if isinstance(x, (tuple, list)):
         raise Unsupported
@@ -145,7 +164,9 @@ def filling(x: Any) -> Any:
 
 
 def numbers_anywhere(x: Any) -> Any:
-    return x if isinstance(x, Stored) else numbers(x)
+    if isinstance(x, Stored):
+        return x
+    return numbers(x)
 
 
 def an_array(x: Any) -> Any:
@@ -168,14 +189,16 @@ def array_to_search(x: Any) -> Any:
     return x
 
 
-def copied(x: Any) -> Any:
+def operand(x: Any) -> Any:
     """Numbers that the kernel reads. A host array is copied there, which the program didn't ask for."""
-    return x[()] if isinstance(x, np.ndarray) and x.ndim == 0 else x
+    if isinstance(x, np.ndarray) and x.ndim == 0:
+        return x[()]
+    return x
 
 
-def moved(x: Any) -> Any:
-    """Numbers in any form: a list is copied, too."""
-    return copied(np.asarray(x) if isinstance(x, (tuple, list)) else x)
+def array_like(x: Any) -> Any:
+    """Numbers in any form: a list is operand, too."""
+    return operand(np.asarray(x) if isinstance(x, (tuple, list)) else x)
 
 
 _IN_WORDS: dict[Callable, str] = {
@@ -188,18 +211,18 @@ _IN_WORDS: dict[Callable, str] = {
     whole: "a number", scalar: "a number, no array", python_int: "an int", number: "a number of the host",
     number_anywhere: "a number", numbers: "numbers of the host", numbers_anywhere: "numbers",
     pair_of_axes: "a whole number, or a pair of axes",
-    filling: "a number, or an array of a GPU",
+    fill_value: "a number, or an array of a GPU",
     an_array: "an array of a GPU", an_array_with_methods: "an array of a GPU", array_to_search: "an array of a GPU",
 }  # fmt: skip
 
 # -- Which parameter is of which kind: by NumPy's names, and mostly by the parameter's name alone ----------------------
 
 _BY_NAME: dict[str, Callable] = {
-    **dict.fromkeys(names("axis axis1 axis2 axisa axisb axisc n N M offset"), index),
-    **dict.fromkeys(names("newshape new_shape reps"), shape),
-    **dict.fromkeys(names("axes s dimensions"), several),
-    **dict.fromkeys(names("source destination indices_or_sections"), one_or_several),
-    **dict.fromkeys(names("pad_width constant_values end_values stat_length range"), numbers),
+    **dict.fromkeys(word_set("axis axis1 axis2 axisa axisb axisc n N M offset"), index),
+    **dict.fromkeys(word_set("newshape new_shape reps"), shape),
+    **dict.fromkeys(word_set("axes s dimensions"), several),
+    **dict.fromkeys(word_set("source destination indices_or_sections"), one_or_several),
+    **dict.fromkeys(word_set("pad_width constant_values end_values stat_length range"), numbers),
     "shape": shape, "k": index, "decimals": scalar, "kth": python_int_or_several, "shift": shifts, "repeats": repeats,
     "ddof": number, "minlength": whole,
 }  # fmt: skip
@@ -209,47 +232,48 @@ _SEVERAL_AXES = """
 """
 _BY_FUNCTION: dict[str, dict[str, Callable | None]] = {
     # By the lines of CuPy that read them: _core/_reduction.pyx:178
-    **dict.fromkeys(names(_SEVERAL_AXES), {"axis": one_or_several}),
+    **dict.fromkeys(word_set(_SEVERAL_AXES), {"axis": one_or_several}),
     # _core/_routines_statistics.pyx:556, _core/_routines_manipulation.pyx:154, :229; linalg/_norms.py:33
-    **dict.fromkeys(names("var std flip squeeze expand_dims gradient"), {"axis": one_or_tuple}),
-    "linalg.norm": {"axis": one_or_tuple, "ord": copied}, "linalg.cond": {"p": copied},
-    **dict.fromkeys(names("percentile quantile"), {"axis": python_int_or_several}),  # _statistics/order.py:296
-    **dict.fromkeys(names("sort argsort partition argpartition concatenate"), {"axis": whole}),
-    **dict.fromkeys(names("fft.fftshift fft.ifftshift"), {"axes": python_int_or_several}),  # fft/_fft.py:1085
-    **dict.fromkeys(names("zeros_like ones_like empty_like"), {"shape": shape_like}),
-    "full_like": {"shape": shape_like, "fill_value": filling}, "full": {"fill_value": filling},
-    "copyto": {"src": filling},
-    **dict.fromkeys(names("unravel_index ravel_multi_index"), {"shape": dimensions, "dims": dimensions}),
+    **dict.fromkeys(word_set("var std flip squeeze expand_dims gradient"), {"axis": one_or_tuple}),
+    "linalg.norm": {"axis": one_or_tuple, "ord": operand}, "linalg.cond": {"p": operand},
+    **dict.fromkeys(word_set("percentile quantile"), {"axis": python_int_or_several}),  # _statistics/order.py:296
+    **dict.fromkeys(word_set("sort argsort partition argpartition concatenate"), {"axis": whole}),
+    **dict.fromkeys(word_set("fft.fftshift fft.ifftshift"), {"axes": python_int_or_several}),  # fft/_fft.py:1085
+    **dict.fromkeys(word_set("zeros_like ones_like empty_like"), {"shape": shape_like}),
+    "full_like": {"shape": shape_like, "fill_value": fill_value}, "full": {"fill_value": fill_value},
+    "copyto": {"src": fill_value},
+    **dict.fromkeys(word_set("unravel_index ravel_multi_index"), {"shape": dimensions, "dims": dimensions}),
     "ndarray": {"shape": shape}, "reshape": {"shape": one_or_several, "newshape": one_or_several},
-    "linspace": {"start": moved, "stop": moved, "num": index, "axis": one_or_several},
-    "logspace": {"start": moved, "stop": moved, "base": moved, "num": index, "axis": one_or_several},
+    "linspace": {"start": array_like, "stop": array_like, "num": index, "axis": one_or_several},
+    "logspace": {"start": array_like, "stop": array_like, "base": array_like, "num": index, "axis": one_or_several},
     "rollaxis": {"start": index}, "transpose": {"axes": one_or_several}, "rot90": {"k": whole},
     "unique": {"axis": index}, "tensordot": {"axes": pair_of_axes}, "apply_over_axes": {"axes": shape},
     "linalg.matrix_power": {"n": python_int}, "diag_indices": {"n": whole, "ndim": index},
     "linalg.tensorinv": {"ind": index},
-    **dict.fromkeys(names("tri tril tril_indices tril_indices_from"), {"k": scalar}),
+    **dict.fromkeys(word_set("tri tril tril_indices tril_indices_from"), {"k": scalar}),
     "arange": dict.fromkeys(("start_or_stop", "stop", "step"), number_anywhere),
     "fft.fftfreq": {"n": whole, "d": number_anywhere}, "fft.rfftfreq": {"n": whole, "d": number_anywhere},
-    **dict.fromkeys(names("hanning hamming blackman bartlett kaiser"), {"M": number_anywhere}),
-    **dict.fromkeys(names("compress extract"), {"condition": moved}), "delete": {"obj": moved},
-    "histogram": {"bins": moved, "range": numbers}, "histogram2d": {"bins": copied}, "histogramdd": {"bins": copied},
-    "put_along_axis": {"indices": moved, "values": moved},
-    "searchsorted": {"a": array_to_search, "v": array_to_search, "sorter": moved},
-    "place": {"vals": moved}, "fill_diagonal": {"val": moved}, "putmask": {"values": an_array},
-    "append": {"arr": moved, "values": moved, "axis": whole}, "cov": {"y": moved, "ddof": whole},
-    "corrcoef": {"y": moved}, "average": {"axis": one_or_several, "weights": moved},
-    **dict.fromkeys(names("isclose allclose cross"), {"a": moved, "b": moved}),
-    "diff": {"prepend": moved, "append": moved}, "piecewise": {"funclist": numbers_anywhere},
+    **dict.fromkeys(word_set("hanning hamming blackman bartlett kaiser"), {"M": number_anywhere}),
+    **dict.fromkeys(word_set("compress extract"), {"condition": array_like}), "delete": {"obj": array_like},
+    "histogram": {"bins": array_like, "range": numbers},
+    "histogram2d": {"bins": operand}, "histogramdd": {"bins": operand},
+    "put_along_axis": {"indices": array_like, "values": array_like},
+    "searchsorted": {"a": array_to_search, "v": array_to_search, "sorter": array_like},
+    "place": {"vals": array_like}, "fill_diagonal": {"val": array_like}, "putmask": {"values": an_array},
+    "append": {"arr": array_like, "values": array_like, "axis": whole}, "cov": {"y": array_like, "ddof": whole},
+    "corrcoef": {"y": array_like}, "average": {"axis": one_or_several, "weights": array_like},
+    **dict.fromkeys(word_set("isclose allclose cross"), {"a": array_like, "b": array_like}),
+    "diff": {"prepend": array_like, "append": array_like}, "piecewise": {"funclist": numbers_anywhere},
     "matmul": {"axes": None},  # a list of pairs
-    "nan_to_num": dict.fromkeys(("nan", "posinf", "neginf"), copied), "unwrap": {"discont": copied},
-    "interp": {"x": array_to_search, "left": copied, "right": copied},
+    "nan_to_num": dict.fromkeys(("nan", "posinf", "neginf"), operand), "unwrap": {"discont": operand},
+    "interp": {"x": array_to_search, "left": operand, "right": operand},
     "dot": {"b": an_array}, "outer": {"b": an_array}, "isin": {"test_elements": an_array_with_methods},
     "ediff1d": {"to_end": an_array, "to_begin": an_array}, "trapezoid": {"x": an_array},
-    "linalg.pinv": {"rcond": copied}, "linalg.matrix_rank": {"tol": copied},
+    "linalg.pinv": {"rcond": operand}, "linalg.matrix_rank": {"tol": operand},
     "lib.stride_tricks.sliding_window_view": {"window_shape": shape, "axis": one_or_tuple},
 }  # fmt: skip
 # Functions that take lists which aren't about arrays of a GPU, beside the parameters above.
-TAKING_LISTS = names("einsum select piecewise histogram2d histogramdd lexsort")
+TAKING_LISTS = word_set("einsum select piecewise histogram2d histogramdd lexsort")
 
 
 def kind_of(function: str, parameter: str) -> Callable | None:
@@ -278,7 +302,7 @@ def _by_kind(kind: Callable, function: str, parameter: str, x: Any, device: Any)
         made = kind(x)
     except (TypeError, ValueError, NotImplementedError) as error:
         raise type(error)(_refusal(function, parameter, kind, x)) from None
-    if kind in (copied, moved) and isinstance(made, np.ndarray):
+    if kind in (operand, array_like) and isinstance(made, np.ndarray):
         return device.upload(made, explicit=False)
     return made
 
@@ -293,10 +317,15 @@ def _refusal(function: str, parameter: str, kind: Callable, x: Any) -> str:
 def _operands(args: tuple, device: Any) -> tuple:
     """``einsum("ij,j", x, y)`` or ``einsum(x, [0, 1], y, [1])``: operands are moved, lists of axes are the host's."""
     made = []
+    has_text = isinstance(args[0], str)
+    pairs = len(args) // 2 * 2  # without text, an operand and its axes; what may come last are the result's axes
     for i, x in enumerate(args):
-        is_operand = isinstance(args[0], str) or i % 2 == 0 and i < len(args) - len(args) % 2
-        kind = moved if is_operand else several
-        made.append(x if type(x) in PLAIN else _by_kind(kind, "einsum", f"argument {i + 1}", x, device))
+        if type(x) in PLAIN:
+            made.append(x)
+            continue
+        is_operand = has_text or (i % 2 == 0 and i < pairs)
+        kind = array_like if is_operand else several
+        made.append(_by_kind(kind, "einsum", f"argument {i + 1}", x, device))
     return tuple(made)
 
 
@@ -318,7 +347,12 @@ class HostParameters:
         self._places = [(i, name, kind) for i, name, kind in found if kind is not None]
         self._any_number = _ANY_NUMBER.get(function)
         # No argument before it needs a look.
-        self.first = -1 if self._any_number else self._places[0][0] if self._places else len(parameters) + 1
+        if self._any_number:
+            self.first = -1
+        elif self._places:
+            self.first = self._places[0][0]
+        else:
+            self.first = len(parameters) + 1
 
     def plain(self, args: tuple, kwargs: dict, device: Any) -> tuple[tuple, dict]:
         """A call's arguments, with plain numbers where the function takes some."""

@@ -18,7 +18,7 @@ def _coefficients(x: Any) -> Any:
         return x._coeffs
     if np.isscalar(x):
         return asarray([x])
-    if on_device(poly1d, x)._values.ndim > 1:
+    if on_device(poly1d, x).host_values.ndim > 1:
         raise ValueError("polynomials on a GPU have one axis of coefficients")
     return call(np.atleast_1d, (x,), {}, x.device)
 
@@ -28,7 +28,9 @@ def _of_polynomials(numpys: Callable) -> Callable:
     def function(a1: Any, a2: Any) -> Any:
         given = _coefficients(a1), _coefficients(a2)
         out = call(numpys, given, {}, given[0].device)
-        return poly1d(out) if isinstance(a1, poly1d) or isinstance(a2, poly1d) else out
+        if isinstance(a1, poly1d) or isinstance(a2, poly1d):
+            return poly1d(out)
+        return out
 
     return function
 
@@ -40,19 +42,20 @@ def polyval(p: Any, x: Any) -> Any:
     """The polynomial `p` at each of `x`: numbers, an array, or a polynomial."""
     if isinstance(p, poly1d):
         p = p.coeffs
-    if not isinstance(p, Stored) or p._values.ndim == 0:
+    if not isinstance(p, Stored) or p.host_values.ndim == 0:
         raise TypeError(f"polyval: unsupported type {type(p).__name__}; it takes arrays of the device and poly1d")
-    if p._values.ndim > 1:
+    if p.host_values.ndim > 1:
         raise ValueError("polyval takes coefficients in one axis")
     if isinstance(x, poly1d):
         total = poly1d(p[:1] * 0)  # type: ignore[index]
         for c in p:  # type: ignore[attr-defined]
             total = polyadd(polymul(total, x), c)
         return total
-    x = x if isinstance(x, Stored) else asarray(x)
-    if not p._values.size:
+    if not isinstance(x, Stored):
+        x = asarray(x)
+    if not p.host_values.size:
         return call(np.zeros_like, (x,), {}, x.device)  # type: ignore[attr-defined]
-    kind = np.result_type(p._values.dtype.type(0), x._values)
+    kind = np.result_type(p.host_values.dtype.type(0), x.host_values)
     if kind.kind == "b":
         return p.any() * x + p[-1]  # type: ignore[attr-defined,index]
     p, x = p.astype(kind, copy=False), x.astype(kind, copy=False)  # type: ignore[attr-defined]
@@ -63,20 +66,23 @@ def poly(seq_of_zeros: Any) -> Any:
     """The coefficients of the polynomial with these zeros, or of a symmetric matrix's characteristic polynomial."""
     x = seq_of_zeros
     if x.ndim == 2 and x.shape[0] == x.shape[1] and x.size:
-        _check_symmetric(x._values)
+        _check_symmetric(x.host_values)
     elif x.ndim != 1:
         raise ValueError("poly takes zeros in one axis, or a square matrix")
-    return call(np.poly, (x,), {}, x.device) if x.size else 1.0
+    if x.size:
+        return call(np.poly, (x,), {}, x.device)
+    return 1.0
 
 
 def roots(p: Any) -> Any:
     """Where the polynomial is 0. As in CuPy, with up to two coefficients, or if its companion matrix is symmetric."""
-    p = p.coeffs if isinstance(p, poly1d) else p
+    if isinstance(p, poly1d):
+        p = p.coeffs
     if p.dtype.kind == "b":
         raise NotImplementedError("roots on a GPU takes no booleans (nor does CuPy's)")
     if p.ndim == 0:
         raise TypeError("roots takes coefficients in one axis")
-    known = np.trim_zeros(p._values, "f")
+    known = np.trim_zeros(p.host_values, "f")
     if known.size > 2:
         _check_symmetric(np.polynomial.polynomial.polycompanion(known[::-1]))
     elif known.size == 2 and p.size == 2 and known[1] == 0:
@@ -116,7 +122,12 @@ class poly1d:  # noqa: N801  (CuPy's name)
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
         self.variable = variable or getattr(c_or_r, "variable", "x")
-        c = c_or_r.coeffs if isinstance(c_or_r, (poly1d, np.poly1d)) else poly(c_or_r) if r else c_or_r
+        if isinstance(c_or_r, (poly1d, np.poly1d)):
+            c = c_or_r.coeffs
+        elif r:
+            c = poly(c_or_r)
+        else:
+            c = c_or_r
         self._coeffs = asarray(c)
         if self._coeffs.ndim > 1:
             raise ValueError("Polynomial must be 1d only.")
@@ -126,7 +137,10 @@ class poly1d:  # noqa: N801  (CuPy's name)
     def coeffs(self) -> Any:
         """The coefficients, without zeros at the beginning. To find these zeros, the host waits for the device."""
         trimmed = call(np.trim_zeros, (self._coeffs, "f"), {}, self._coeffs.device)
-        self._coeffs = trimmed if trimmed.size else asarray(np.zeros(1, trimmed.dtype))
+        if trimmed.size:
+            self._coeffs = trimmed
+        else:
+            self._coeffs = asarray(np.zeros(1, trimmed.dtype))
         return self._coeffs
 
     c = coef = coefficients = coeffs
@@ -163,7 +177,9 @@ class poly1d:  # noqa: N801  (CuPy's name)
         return polyval(self, val)
 
     def __mul__(self, other: Any) -> Any:
-        return poly1d(self.coeffs * other) if np.isscalar(other) else self._mul(other)
+        if np.isscalar(other):
+            return poly1d(self.coeffs * other)
+        return self._mul(other)
 
     def __truediv__(self, other: Any) -> Any:
         if not np.isscalar(other):
@@ -185,7 +201,9 @@ class poly1d:  # noqa: N801  (CuPy's name)
         return a.shape == b.shape and bool((a == b).all())
 
     def __getitem__(self, val: int) -> Any:
-        return self._coeffs[-val - 1] if 0 <= val < self._coeffs.size else 0
+        if 0 <= val < self._coeffs.size:
+            return self._coeffs[-val - 1]
+        return 0
 
     def __setitem__(self, key: int, val: Any) -> None:
         if key < 0:

@@ -75,14 +75,20 @@ class Preset(NamedTuple):
 
 def _text(name: str, value: float) -> str:
     if name == "peers":
-        return "yes" if value else "no"
+        if value:
+            return "yes"
+        return "no"
     if name in ("multiprocessors", "queue"):
         return f"{value:,}"
     if name == "memory":
         return f"{value / 1e9:.1f} GB"
     if name.startswith("float") or name in ("bandwidth", "pageable", "pinned"):
-        return f"{value / 1e12:,.2f} TFLOP/s" if name.startswith("float") else f"{value / 1e9:,.0f} GB/s"
-    return f"{value * 1e6:,.0f} µs" if value < 1e-3 else f"{value * 1e3:,.0f} ms"
+        if name.startswith("float"):
+            return f"{value / 1e12:,.2f} TFLOP/s"
+        return f"{value / 1e9:,.0f} GB/s"
+    if value < 1e-3:
+        return f"{value * 1e6:,.0f} µs"
+    return f"{value * 1e3:,.0f} ms"
 
 
 _OF_A_ROW = (

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from . import lines, surface
-from .report import baseline_of, merged, text_of
+from .report import baseline_of, merge, text_of
 from .running import Run, add_options, rules_of, write_json
 
 _PREFIX = "--simgpu-"
 _OF_A_GPU = re.compile(r"\b(cupyx?|cuda|gpus?|nvidia|nvcc)\b", re.IGNORECASE)
 
 _run: Run
-_asked_at_import: dict[str, list[str]] = {}  # by a file of tests: the names that it asked for
+_requested_at_import: dict[str, list[str]] = {}  # by a file of tests: the names that it asked for
 _of_workers: list[dict] = []  # pytest-xdist's: the figures of each
 
 
@@ -41,22 +41,22 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
 # -- Tests that didn't reach the GPU -----------------------------------------------------------------------------------
 
 
-def _asked() -> dict[str, int]:
-    return {name: sum(lines.values()) for name, lines in (surface.asked or {}).items()}
+def _count_requests() -> dict[str, int]:
+    return {name: sum(lines.values()) for name, lines in (surface.requests or {}).items()}
 
 
-def _asked_since(before: dict[str, int]) -> list[str]:
-    return [name for name, times in _asked().items() if times > before.get(name, 0)]
+def _new_requests(before: dict[str, int]) -> list[str]:
+    return [name for name, times in _count_requests().items() if times > before.get(name, 0)]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: Any) -> Generator[None, Any, Any]:
     """A file of tests may ask for something while it's imported, and leave its tests out without a word."""
-    before = _asked()
+    before = _count_requests()
     report = yield
-    lacking = _asked_since(before)
+    lacking = _new_requests(before)
     if lacking:
-        _asked_at_import[collector.nodeid] = lacking
+        _requested_at_import[collector.nodeid] = lacking
     if report.skipped:  # by pytest.importorskip, say
         why = _reason(report)
         if lacking or _OF_A_GPU.search(why):
@@ -66,11 +66,11 @@ def pytest_make_collect_report(collector: Any) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: Any) -> Generator[None, Any, Any]:
-    before, launched, copies = _asked(), _run.receipt.launches, _run.receipt.host_to_device.count
+    before, launched, copies = _count_requests(), _run.receipt.launches, _run.receipt.host_to_device.count
     item._simgpu_reports = []
     done = yield
     is_used = (launched, copies) != (_run.receipt.launches, _run.receipt.host_to_device.count)
-    lacking = _asked_since(before)
+    lacking = _new_requests(before)
     skipped = [_reason(report) for report in item._simgpu_reports if report.skipped and not hasattr(report, "wasxfail")]
     if skipped and (lacking or _lacking_in_file(item) or _OF_A_GPU.search(skipped[0])):
         _did_not_use(item.nodeid, f"skipped, {skipped[0]}")
@@ -87,7 +87,7 @@ def pytest_runtest_makereport(item: Any) -> Generator[None, Any, Any]:
 
 
 def _lacking_in_file(item: Any) -> list[str]:
-    return _asked_at_import.get(item.nodeid.partition("::")[0], [])
+    return _requested_at_import.get(item.nodeid.partition("::")[0], [])
 
 
 def _reason(report: Any) -> str:
@@ -114,13 +114,13 @@ def pytest_testnodedown(node: Any, error: Any) -> None:
 def pytest_sessionfinish(session: Any) -> None:
     figures = _run.finish()
     config = session.config
-    for file, lacking in _asked_at_import.items():
-        if not any(one["test"].startswith(file) for one in figures["unused"]):
+    for file, lacking in _requested_at_import.items():
+        if not any(test["test"].startswith(file) for test in figures["unused"]):
             figures["unused"].append({"test": file, "why": f"while it was imported, it asked for {', '.join(lacking)}"})
     if hasattr(config, "workeroutput"):
         config.workeroutput["simgpu"] = figures
         return
-    figures = merged(_of_workers or [figures])
+    figures = merge(_of_workers or [figures])
     options = config.option
     rules = rules_of(options, "simgpu_")
     config._simgpu = figures, rules

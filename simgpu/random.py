@@ -22,11 +22,13 @@ import numpy as np
 from .creation import asarray
 from .device import current
 from .indexing import write
-from .launches import Asked
+from .launches import Commands
 from .memory import Stored
-from .rules import SCALARS, names, values_on
-from .shapes import untouched
+from .places import values_on
+from .refusals import SCALARS
+from .shapes import reserve_zeros
 from .surface import getter, lister
+from .words import word_set
 
 
 class Row(NamedTuple):
@@ -58,10 +60,10 @@ DISTRIBUTIONS = {
     "vonmises": Row("mu kappa", float, 1), "wald": Row("mean scale", float, 4), "weibull": Row("a", float, 7, 0, 1),
     "zipf": Row("a", int, 3, 0, 1),
 }  # fmt: skip
-_AS_NUMBERS = names("gumbel lognormal normal uniform")  # a RandomState makes no arrays of their parameters
-_WITH_DTYPE = names("beta random standard_exponential standard_gamma standard_normal uniform")  # in a Generator
-_WITH_OUT = names("random standard_exponential standard_gamma standard_normal")  # in a Generator, too
-_VECTORS = names("dirichlet multinomial multivariate_normal")  # each draw is a vector, with an axis of its own
+_AS_NUMBERS = word_set("gumbel lognormal normal uniform")  # a RandomState makes no arrays of their parameters
+_WITH_DTYPE = word_set("beta random standard_exponential standard_gamma standard_normal uniform")  # in a Generator
+_WITH_OUT = word_set("random standard_exponential standard_gamma standard_normal")  # in a Generator, too
+_VECTORS = word_set("dirichlet multinomial multivariate_normal")  # each draw is a vector, with an axis of its own
 _CHECKS = {"check_valid": "ignore", "tol": 1e-8, "method": "cholesky"}  # of multivariate_normal, in CuPy's order
 
 
@@ -74,7 +76,7 @@ def _values_of(device: Any, x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
-def _draw(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked, /, **more: Any) -> Any:
+def _draw(draw: Callable, params: Sequence, size: Any, dtype: Any, commands: Commands, /, **more: Any) -> Any:
     """What ``draw(*params, size=size, **more)`` gives, as a new array on the current card, with its kernels counted."""
     device, name = current(), draw.__name__
     plain = [_values_of(device, x) for x in params]
@@ -82,9 +84,12 @@ def _draw(draw: Callable, params: Sequence, size: Any, dtype: Any, asked: Asked,
         values = np.asarray(draw(*plain, size=size, **more)).astype(dtype, copy=False)
     else:  # shapes are known without drawing
         vector = plain[-1].shape[-1:] if name in _VECTORS else ()
-        shape = np.broadcast_shapes(*(x.shape for x in plain)) if size is None else np.empty(size, bool).shape + vector
-        values = untouched(shape, dtype)
-    device.ask(name, asked, values.nbytes, 8, 10 * values.size, values.dtype.char)
+        if size is None:
+            shape = np.broadcast_shapes(*(x.shape for x in plain))
+        else:
+            shape = np.empty(size, bool).shape + vector
+        values = reserve_zeros(shape, dtype)
+    device.issue(name, commands, values.nbytes, 8, 10 * values.size, values.dtype.char)
     return device.new(values)
 
 
@@ -92,8 +97,12 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
     """A method of a RandomState or of a Generator, with CuPy's parameters."""
     more = _CHECKS if name == "multivariate_normal" else {}
     words = [word.partition("=") for word in row.parameters.split()]
-    defaults: dict[str, Any] = {key: float(x) if is_set else Parameter.empty for key, is_set, x in words}
-    defaults |= {"size": None, **more} | ({"dtype": row.dtype} if not is_newer or name in _WITH_DTYPE else {})
+    defaults: dict[str, Any] = {}
+    for key, is_set, number in words:
+        defaults[key] = float(number) if is_set else Parameter.empty
+    defaults |= {"size": None, **more}
+    if not is_newer or name in _WITH_DTYPE:
+        defaults["dtype"] = row.dtype
     if is_newer and name == "standard_exponential":
         defaults["method"] = "inv"
     if is_newer and name in _WITH_OUT:
@@ -113,15 +122,18 @@ def _method(name: str, row: Row, is_newer: bool) -> Any:
                 raise TypeError(f"{key} is required to be a cupy.ndarray or a scalar")
         numbers = [x for x in params if isinstance(x, SCALARS) and (is_newer or name not in _AS_NUMBERS)]
         zeros = sum(x == 0 for x in numbers)  # each number becomes an array, 0 by a memset
-        kernels, reads = (row.newer, 0) if is_newer else (row.kernels, row.reads)
-        asked = Asked(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
+        if is_newer:
+            kernels, reads = row.newer, 0
+        else:
+            kernels, reads = row.kernels, row.reads
+        commands = Commands(kernels + len(numbers) - zeros, memsets=zeros, reads=(1,) * reads)
         passed = {key: bound.arguments[key] for key in more if key != "method"}  # NumPy has one method
         size, out = bound.arguments["size"], bound.arguments.get("out")
         if out is None:
-            return _draw(getattr(self._numpys, name), params, size, dtype, asked, **passed)
+            return _draw(getattr(self._numpys, name), params, size, dtype, commands, **passed)
         _check_out(dtype, size, out)
-        made = _draw(getattr(self._numpys, name), params, out.shape, dtype, asked.and_kernels(1), **passed)
-        write(out.device, out._values, ..., made._values)
+        made = _draw(getattr(self._numpys, name), params, out.shape, dtype, commands.and_kernels(1), **passed)
+        write(out.device, out.host_values, ..., made.host_values)
         return out
 
     method.__name__ = name
@@ -135,7 +147,10 @@ def _check_out(dtype: np.dtype, size: Any, out: Any) -> None:
         raise TypeError(f"Supplied output array has the wrong type. Expected {dtype.name}, got {out.dtype.name}")
     if not out.flags.forc:
         raise ValueError("Supplied output array is not contiguous, writable or aligned.")
-    if size is not None and out.shape != (tuple(size) if np.iterable(size) else (size,)):
+    if size is None:
+        return
+    shape = tuple(size) if np.iterable(size) else (size,)
+    if out.shape != shape:
         raise ValueError("size must match out.shape when used together")
 
 
@@ -171,12 +186,15 @@ class RandomState:
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
         """Whole numbers in [low, high), or [0, low)."""
         low, high = (0, low) if high is None else (low, high)
-        count = int(high) - int(low) if all(isinstance(x, SCALARS) for x in (low, high)) else -1
+        if all(isinstance(x, SCALARS) for x in (low, high)):
+            count = int(high) - int(low)
+        else:
+            count = -1
         if count == 0:
             raise ValueError("low >= high")
         is_power = count > 0 and count & (count - 1) == 0  # otherwise some are drawn again, and the host reads how many
-        asked = Asked(4) if is_power else Asked(7, reads=(4,))
-        return _draw(self._numpys.randint, (low, high), size, dtype, asked, dtype=dtype)
+        commands = Commands(4) if is_power else Commands(7, reads=(4,))
+        return _draw(self._numpys.randint, (low, high), size, dtype, commands, dtype=dtype)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
         """Elements of `a`, or of ``range(a)``. As in CuPy, `size` is needed, and `p` goes with ``replace=True``."""
@@ -186,34 +204,44 @@ class RandomState:
         if size is None or (p is not None and not replace) or np.ndim(a) == 0 and not is_number:
             raise NotImplementedError("as in CuPy, choice takes a size, an `a` with elements, and p only with replace")
         p = None if p is None else _values_of(current(), p)
-        asked = Asked(11, reads=(1, 8)) if p is not None else Asked(8, reads=(4,)) if replace else Asked(1)
+        if p is not None:
+            commands = Commands(11, reads=(1, 8))
+        elif replace:
+            commands = Commands(8, reads=(4,))
+        else:
+            commands = Commands(1)
         count = a if is_number else len(a)
-        places = _draw(self._numpys.choice, (), size, np.int64, asked, a=count, replace=replace, p=p)
-        return places if is_number else asarray(a)[places]
+        places = _draw(self._numpys.choice, (), size, np.int64, commands, a=count, replace=replace, p=p)
+        if is_number:
+            return places
+        return asarray(a)[places]
 
     def permutation(self, a: Any) -> Any:
         """``range(a)`` in another order, or the rows of an array."""
         if isinstance(a, Stored):
-            return a[self.permutation(len(a._values))]  # type: ignore[index]
+            return a[self.permutation(len(a.host_values))]  # type: ignore[index]
 
         def permutation(size: Any) -> Any:
             return self._numpys.permutation(*size)
 
-        return _draw(permutation, (), (operator.index(a),), np.int64, Asked(3))
+        return _draw(permutation, (), (operator.index(a),), np.int64, Commands(3))
 
     def shuffle(self, a: Any) -> None:
         """Put the rows of an array into another order, in place."""
-        if not isinstance(a, Stored) or a._values.ndim == 0:
+        if not isinstance(a, Stored) or a.host_values.ndim == 0:
             raise TypeError("The array must be cupy.ndarray with at least one axis")
-        write(a.device, a._values, ..., self.permutation(a)._values)
-        a.device.launch("setitem", 2 * a._values.nbytes)
+        write(a.device, a.host_values, ..., self.permutation(a).host_values)
+        a.device.launch("setitem", 2 * a.host_values.nbytes)
 
 
 class XORWOW:
     """What a `Generator` draws from: a state for each of many threads. The values are from NumPy's PCG64."""
 
     def __init__(self, seed: Any = None, *, size: int = -1) -> None:
-        self._seed_seq = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        if isinstance(seed, np.random.SeedSequence):
+            self._seed_seq = seed
+        else:
+            self._seed_seq = np.random.SeedSequence(seed)
         self._numpys = np.random.default_rng(self._seed_seq)
         device = current()
         nbytes = 48 * (8 * 256 * device.multiprocessors if size < 0 else size)
@@ -235,7 +263,7 @@ class Generator:
     ) -> Any:
         """Whole numbers in [low, high), or [0, low). With `endpoint`, the last one is included."""
         ends = (low,) if high is None else (low, high)
-        return _draw(self._numpys.integers, ends, size, dtype, Asked(2), dtype=dtype, endpoint=endpoint)
+        return _draw(self._numpys.integers, ends, size, dtype, Commands(2), dtype=dtype, endpoint=endpoint)
 
 
 for _name, _row in DISTRIBUTIONS.items():

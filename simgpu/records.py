@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from .memory import Stored
-from .rules import names
+from .words import word_set
 
 # What moves records as they are, compares them or asks about them. All else computes with numbers.
-TAKING_RECORDS = names("""
+TAKING_RECORDS = word_set("""
     append array_split ascontiguousarray asfortranarray atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to
     can_cast column_stack concatenate copy copyto delete diagonal dsplit dstack empty_like expand_dims flip fliplr
     flipud hsplit hstack may_share_memory moveaxis ndim put putmask ravel repeat reshape resize result_type roll
     rollaxis rot90 shape shares_memory size split squeeze stack swapaxes take tile transpose vsplit vstack zeros_like
     array_equal equal not_equal array asarray asanyarray
 """)
-SORTING = names("sort argsort unique isin partition argpartition lexsort union1d intersect1d")
+SORTING = word_set("sort argsort unique isin partition argpartition lexsort union1d intersect1d")
 
 
 def check_kernel(dtype: np.dtype) -> None:
@@ -45,7 +45,9 @@ def _alignment(dtype: np.dtype) -> int:
     """The multiple of bytes at which CUDA wants a value of this type."""
     if dtype.names is not None:
         return max((_alignment(kind) for kind, *_ in dtype.fields.values()), default=1)  # type: ignore[union-attr]
-    return dtype.base.itemsize if dtype.base.kind in "biufc" else 1
+    if dtype.base.kind in "biufc":
+        return dtype.base.itemsize
+    return 1
 
 
 def check_call(name: str, arrays: Any) -> None:
@@ -60,7 +62,7 @@ def check_call(name: str, arrays: Any) -> None:
         check_kernel(values.dtype)
 
 
-def check_filling(dtype: Any, value: Any) -> None:
+def check_fill(dtype: Any, value: Any) -> None:
     """Raises `TypeError` if records would be filled with a number or one of the host's records."""
     if getattr(dtype, "names", None) and not isinstance(value, Stored):
         raise TypeError(f"a GPU's array of {dtype} can't be filled with {value!r}: fill its fields one by one")
@@ -81,7 +83,7 @@ def part(values: np.ndarray, index: Any) -> np.ndarray:
     return found
 
 
-def aligned(dtype: Any, alignment: int = -1) -> np.dtype:
+def align(dtype: Any, alignment: int = -1) -> np.dtype:
     """`dtype` with each field where a kernel can reach it (`cupy.make_aligned_dtype`)."""
     given = np.dtype(dtype)
     if given.names is None:
@@ -90,7 +92,8 @@ def aligned(dtype: Any, alignment: int = -1) -> np.dtype:
         raise ValueError(f"an alignment is a power of 2, got {alignment}")
     kinds, places, end = [], [], 0
     for kind, *_ in given.fields.values():  # type: ignore[union-attr]
-        kind = aligned(kind) if kind.names is not None else kind
+        if kind.names is not None:
+            kind = align(kind)
         end += -end % _alignment(kind)
         kinds.append(kind)
         places.append(end)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .lines import Place
+from .lines import Line
 from .profile.recording import MOST_LINES, MOST_NAMES, Copies, Receipt
 from .profile.seconds import Seconds, duration
 from .words import many
@@ -27,7 +27,7 @@ TESTS = ("tests", "test")  # folders whose lines are a project's tests
 # -- A run's figures ---------------------------------------------------------------------------------------------------
 
 
-def figures_of(what: str, card: str, receipt: Receipt, asked: dict[str, dict[Place, int]], root: Path) -> dict:
+def figures_of(what: str, card: str, receipt: Receipt, requests: dict[str, dict[Line, int]], root: Path) -> dict:
     """A run's figures as plain data. Paths are from the project's `root`."""
     copies = {way: vars(getattr(receipt, way.replace(" ", "_"))) for way in WAYS}
     return {
@@ -44,7 +44,7 @@ def figures_of(what: str, card: str, receipt: Receipt, asked: dict[str, dict[Pla
         "simulated seconds": float(receipt.simulated_seconds or 0),
         MACHINE: receipt.wall_seconds_in_use,
         "lines": [_line_figures(costs, root) for costs in receipt.by_line()],
-        "missing": [_missing_figures(name, lines, root) for name, lines in asked.items()],
+        "missing": [_missing_figures(name, lines, root) for name, lines in requests.items()],
         "unused": [],
     }
 
@@ -63,12 +63,12 @@ def _line_figures(costs: Any, root: Path) -> dict:
     }
 
 
-def _missing_figures(name: str, lines: dict[Place, int], root: Path) -> dict:
+def _missing_figures(name: str, lines: dict[Line, int], root: Path) -> dict:
     shown = [{**_where(place, root), "line": place[1], "times": times} for place, times in lines.items()]
     return {"name": name, "times": sum(lines.values()), "lines": shown}
 
 
-def _where(place: Place, root: Path) -> dict:
+def _where(place: Line, root: Path) -> dict:
     file, number = place
     path, whose = path_and_owner(file, root)
     return {"path": path, "whose": whose, "code": linecache.getline(file, number).strip()}
@@ -102,17 +102,17 @@ def path_and_owner(file: str, root: Path) -> tuple[str, str]:
     return "/".join(inside), "project"
 
 
-def merged(several: Sequence[dict]) -> dict:
+def merge(several: Sequence[dict]) -> dict:
     """The figures of several processes together: counts are added up, memory is the most that one of them used."""
     total = dict(several[0])
     for name in _OF_A_RUN:
-        total[name] = sum(one[name] for one in several)
-    total["peak memory"] = max(one["peak memory"] for one in several)
-    total["launched"] = dict(sum((Counter(one["launched"]) for one in several), Counter()))
-    total["copies"] = {way: _added_up([one["copies"][way] for one in several]) for way in WAYS}
-    total["lines"] = _joined([line for one in several for line in one["lines"]], ("file", "line"), _OF_A_LINE)
-    total["missing"] = _joined([name for one in several for name in one["missing"]], ("name",), ("times",))
-    total["unused"] = _joined([test for one in several for test in one["unused"]], ("test",), ())
+        total[name] = sum(run[name] for run in several)
+    total["peak memory"] = max(run["peak memory"] for run in several)
+    total["launched"] = dict(sum((Counter(run["launched"]) for run in several), Counter()))
+    total["copies"] = {way: _add_up([run["copies"][way] for run in several]) for way in WAYS}
+    total["lines"] = _join_rows([line for run in several for line in run["lines"]], ("file", "line"), _OF_A_LINE)
+    total["missing"] = _join_rows([name for run in several for name in run["missing"]], ("name",), ("times",))
+    total["unused"] = _join_rows([test for run in several for test in run["unused"]], ("test",), ())
     return total
 
 
@@ -122,11 +122,11 @@ _OF_A_RUN = (
 _OF_A_LINE = ("launches", "copies", "implicit-copies", "waits", "device seconds")
 
 
-def _added_up(rows: Sequence[dict]) -> dict:
+def _add_up(rows: Sequence[dict]) -> dict:
     return {name: sum(row[name] for row in rows) for name in rows[0]}
 
 
-def _joined(rows: Iterable[dict], key: tuple[str, ...], counts: tuple[str, ...]) -> list[dict]:
+def _join_rows(rows: Iterable[dict], key: tuple[str, ...], counts: tuple[str, ...]) -> list[dict]:
     """Rows with the same key as one row, whose counts are added up."""
     found: dict[tuple, dict] = {}
     for row in rows:
@@ -160,7 +160,7 @@ class Rules:
         is_inside = not self.only or line["path"].startswith(self.only)
         return is_inside and entry(kind, line) not in self.baseline
 
-    def counted(self, figures: dict) -> dict[str, int]:
+    def count(self, figures: dict) -> dict[str, int]:
         """How much of what's limited there was, of what counts."""
         found = {
             kind: sum(line[kind] for line in figures["lines"] if self.counts(line, kind))
@@ -168,19 +168,19 @@ class Rules:
             if kind in self.limits
         }
         if MISSING in self.limits:
-            found[MISSING] = len(self.missing(figures))
+            found[MISSING] = len(self.list_missing(figures))
         return found
 
-    def missing(self, figures: dict) -> list[str]:
+    def list_missing(self, figures: dict) -> list[str]:
         """What's missing and not in the baseline: names, tests that didn't reach the GPU, and a run that never did."""
-        found = [one["name"] for one in figures["missing"]] + [one["test"] for one in figures["unused"]]
+        found = [row["name"] for row in figures["missing"]] + [row["test"] for row in figures["unused"]]
         if not figures["launches"]:
             found.append("launches")
         return [what for what in found if f"{MISSING} {what}" not in self.baseline]
 
     def failures(self, figures: dict) -> list[str]:
         """A line for each limit that isn't kept."""
-        over = {kind: count for kind, count in self.counted(figures).items() if count > self.limits[kind]}
+        over = {kind: count for kind, count in self.count(figures).items() if count > self.limits[kind]}
         return [f"FAILED: {count:,} {kind}, {self.limits[kind]:,} allowed" for kind, count in over.items()]
 
 
@@ -202,8 +202,8 @@ def baseline_of(figures: dict, only: tuple[str, ...] = ()) -> str:
     found = {
         entry(kind, line) for kind in COUNTED for line in figures["lines"] if line[kind] and rules.counts(line, kind)
     }
-    found |= {f"{MISSING} {one['name']}" for one in figures["missing"]}
-    found |= {f"{MISSING} {one['test']}" for one in figures["unused"]}
+    found |= {f"{MISSING} {row['name']}" for row in figures["missing"]}
+    found |= {f"{MISSING} {row['test']}" for row in figures["unused"]}
     return HEAD + "".join(f"{line}\n" for line in sorted(found))
 
 
@@ -232,7 +232,7 @@ def text_of(figures: dict, rules: Rules) -> str:
     rows.append(f"{simulated}; {duration(figures[MACHINE])} of this machine's time, since the first call of the GPU")
     for kind, words in COUNTED.items():
         rows += _by_line(figures, kind, words, rules)
-    rows += _missing(figures)
+    rows += _missing_rows(figures)
     return "\n".join(rows + rules.failures(figures))
 
 
@@ -259,32 +259,36 @@ def _by_line(figures: dict, kind: str, words: str, rules: Rules) -> list[str]:
     lines = sorted((line for line in figures["lines"] if line[kind]), key=lambda line: -line[kind])
     shown = [line for line in lines if rules.counts(line, kind)]
     left_out = len(lines) - len(shown)
-    rows = [f"{line[kind]:>7,}  {_at(line)}" for line in shown[:MOST_LINES]]
+    rows = [f"{line[kind]:>7,}  {_location(line)}" for line in shown[:MOST_LINES]]
     if len(shown) > MOST_LINES:
         rows.append(f"{len(shown) - MOST_LINES:9,} more lines")
     if left_out:
         rows.append(f"{left_out:9,} more that don't count here")
-    return [f"{words}, by line:", *rows] if rows else []
+    if rows:
+        return [f"{words}, by line:", *rows]
+    return []
 
 
-def _at(line: dict) -> str:
+def _location(line: dict) -> str:
     """``src/net.py:7 (project): return float(loss)``"""
     if line["whose"] == "nobody":
         return "nobody's line"
     where = f"{line['path']}:{line['line']} ({line['whose']})"
-    return f"{where}: {line['code']}" if line["code"] else where
+    if line["code"]:
+        return f"{where}: {line['code']}"
+    return where
 
 
-def _missing(figures: dict) -> list[str]:
+def _missing_rows(figures: dict) -> list[str]:
     rows = []
     if figures["missing"]:
         rows.append("asked for, and not simulated:")
-        for one in figures["missing"]:
-            rows.append(f"{one['times']:>7,}  {one['name']}, first by {_at(one['lines'][0])}")
+        for row in figures["missing"]:
+            rows.append(f"{row['times']:>7,}  {row['name']}, first by {_location(row['lines'][0])}")
     if figures["unused"]:
         count = many(len(figures["unused"]), "test")
         rows.append(f"{count} that would have gone to a GPU, and didn't:")
-        rows += [f"{'':9}{one['test']}: {one['why']}" for one in figures["unused"]]
+        rows += [f"{'':9}{row['test']}: {row['why']}" for row in figures["unused"]]
     if not figures["launches"]:
         rows.append("nothing was launched: no line of this run used the GPU")
     return rows

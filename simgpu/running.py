@@ -57,7 +57,7 @@ class Run:
     def finish(self) -> dict[str, Any]:
         """End it. Returns the figures."""
         self.receipt.__exit__(None, None, None)
-        figures = figures_of(self.what, self.devices[0].card, self.receipt, surface.asked or {}, self.root)
+        figures = figures_of(self.what, self.devices[0].card, self.receipt, surface.requests or {}, self.root)
         figures["unused"] = self.unused
         return figures
 
@@ -100,7 +100,10 @@ def run_program(program: str, args: Sequence[str]) -> int:
     try:
         exec(compile(path.read_bytes(), path, "exec", dont_inherit=True), vars(main))
     except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, int):
+            status = end.code
+        else:
+            status = int(end.code is not None)
         if not isinstance(end.code, (int, type(None))):
             print(end.code, file=sys.stderr)
     except BaseException as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .rules import DIFFERENT
+from .values import DIFFERENT
 
 _LARGE = 2**16  # bytes; smaller arrays are just as fast from NumPy
 # A card may have more memory than this computer, and untouched pages needn't be set aside. (A name since Python 3.13.)
@@ -28,7 +28,7 @@ class TooLargeError(MemoryError):
         self.nbytes = nbytes
 
 
-def untouched(shape: Any, dtype: Any, like: tuple = ()) -> np.ndarray:
+def reserve_zeros(shape: Any, dtype: Any, like: tuple = ()) -> np.ndarray:
     """Zeros of this shape, in the memory order that NumPy's "K" chooses for arrays `like` these."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     arrays = [x for x in like if isinstance(x, np.ndarray) and x.ndim == len(shape) > 1]
@@ -49,8 +49,10 @@ def outcome(function: Callable, *args: Any, **kwargs: Any) -> Any:
     """An array with the shape and dtype of ``function(*args, **kwargs)``. Writes to nothing."""
     rule: Callable | None = _RULES.get(function)
     if isinstance(getattr(function, "__self__", function), np.ufunc):  # or one of its methods
-        rule = {"at": _nothing, "reduceat": None}.get(function.__name__, _on_few)
-    return function(*args, **kwargs) if rule is None else rule(function, args, kwargs)
+        rule = {"at": _no_result, "reduceat": None}.get(function.__name__, _on_few)
+    if rule is None:
+        return function(*args, **kwargs)
+    return rule(function, args, kwargs)
 
 
 # Each rule takes a function and its arguments.
@@ -62,16 +64,24 @@ def _on_few(function, args, kwargs):
     if function is np.where and len(args) < 2:  # the result's length depends on the values
         return function(*args)
     if (out := kwargs.get("out")) is not None:
-        return out[0] if type(out) is tuple else out
-    given = [y for x in (*args, *kwargs.values()) for y in (x if isinstance(x, (list, tuple)) else (x,))]
-    lengths = sorted({n for x in given if isinstance(x, np.ndarray) for n in x.shape if n > 1})
-    few = {n: i for i, n in enumerate(lengths, 2)}
+        if type(out) is tuple:
+            return out[0]
+        return out
+    lengths: set[int] = set()
+    for x in (*args, *kwargs.values()):
+        parts = x if isinstance(x, (list, tuple)) else [x]
+        for part in parts:
+            if isinstance(part, np.ndarray):
+                lengths.update(n for n in part.shape if n > 1)
+    few = {n: i for i, n in enumerate(sorted(lengths), 2)}
     whole = {i: n for n, i in few.items()}
 
     def cut(x: Any) -> Any:
         if isinstance(x, (list, tuple)):
             return type(x)(map(cut, x))
-        return x[tuple(slice(few.get(n, n)) for n in x.shape)] if isinstance(x, np.ndarray) else x
+        if isinstance(x, np.ndarray):
+            return x[tuple(slice(few.get(n, n)) for n in x.shape)]
+        return x
 
     try:
         with np.errstate(all="ignore"):
@@ -79,35 +89,49 @@ def _on_few(function, args, kwargs):
     except Exception:
         return function(*args, **kwargs)  # this raises the right error
     if type(found) is tuple:
-        return tuple(untouched([whole.get(n, n) for n in x.shape], x.dtype) for x in found)
-    return untouched([whole.get(n, n) for n in found.shape], found.dtype)
+        return tuple(reserve_zeros([whole.get(n, n) for n in x.shape], x.dtype) for x in found)
+    return reserve_zeros([whole.get(n, n) for n in found.shape], found.dtype)
+
+
+def _argument(args, kwargs, place, name, default=None):
+    """An argument that may be given at this place, or by name."""
+    if len(args) > place:
+        return args[place]
+    return kwargs.get(name, default)
 
 
 def _zeros_like(function, args, kwargs):
     """``np.zeros_like`` and the like."""
     x = args[0]
-    at = {np.full_like: 2}.get(function, 1)  # type: ignore[call-overload]
-    dtype = kwargs.get("dtype") or (args[at] if len(args) > at else None) or x.dtype
+    place = 2 if function is np.full_like else 1
+    dtype = _argument(args, kwargs, place, "dtype") or x.dtype
     shape = kwargs.get("shape")
-    return untouched(x.shape if shape is None else shape, dtype, (x,))
+    if shape is None:
+        shape = x.shape
+    return reserve_zeros(shape, dtype, (x,))
 
 
 def _copy(function, args, kwargs):
     x = np.asarray(args[0])
-    order = args[1] if len(args) > 1 else kwargs.get("order", "K")
-    like = (x,) if order in "KA" else (np.empty((0,) * x.ndim, order=order),)
-    return untouched(x.shape, kwargs.get("dtype") or x.dtype, like)
+    order = _argument(args, kwargs, 1, "order", "K")
+    like = x
+    if order not in "KA":
+        like = np.empty((0,) * x.ndim, order=order)
+    return reserve_zeros(x.shape, kwargs.get("dtype") or x.dtype, (like,))
 
 
 def _concatenate(function, args, kwargs):
     """`np.concatenate` and `np.stack`: along the axis, the lengths add up."""
-    axis = args[1] if len(args) > 1 else kwargs.get("axis", 0)
+    axis = _argument(args, kwargs, 1, "axis", 0)
     if axis is None or kwargs.get("out") is not None:
         return function(*args, **kwargs)
     made = _on_few(function, args, kwargs)
     shape = list(made.shape)
-    shape[axis] = len(args[0]) if function is np.stack else sum(x.shape[axis] for x in args[0])
-    return untouched(shape, made.dtype)
+    if function is np.stack:
+        shape[axis] = len(args[0])
+    else:
+        shape[axis] = sum(x.shape[axis] for x in args[0])
+    return reserve_zeros(shape, made.dtype)
 
 
 def _inverse(function, args, kwargs):
@@ -115,7 +139,7 @@ def _inverse(function, args, kwargs):
     return _on_few(partial(DIFFERENT[f"linalg.{function.__name__}"], function), args, kwargs)
 
 
-def _nothing(function, args, kwargs):
+def _no_result(function, args, kwargs):
     """It would change an argument, which has no values here."""
 
 
@@ -132,7 +156,7 @@ _RULES: dict[Any, Callable] = {
     **dict.fromkeys(_functions("array copy"), _copy),
     **dict.fromkeys(_functions("concatenate stack"), _concatenate),
     np.ndarray.copy: _copy,
-    np.ndarray.astype: lambda function, args, kwargs: untouched(args[0].shape, args[1], args[:1]),
-    np.ndarray.sort: _nothing,
+    np.ndarray.astype: lambda function, args, kwargs: reserve_zeros(args[0].shape, args[1], args[:1]),
+    np.ndarray.sort: _no_result,
     **dict.fromkeys([np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.matrix_power], _inverse),
 }  # fmt: skip

@@ -23,7 +23,7 @@ def begin() -> None:
     if taken:
         raise RuntimeError(f"CuPy itself is loaded already ({taken[0]}), so simgpu can't stand in for it")
     sys.meta_path.insert(0, Finder())  # type: ignore[arg-type]
-    surface.asked = {}
+    surface.requests = {}
     SimulatedArray.__module__ = "cupy"
     SimulatedArray.__name__ = SimulatedArray.__qualname__ = "ndarray"
 
@@ -82,7 +82,7 @@ class Finder:
         if name not in surface.modules():
             return None
         if not _is_module(ours):
-            surface.note(name)
+            surface.note_missing(name)
             if _only_asks():
                 return None
             raise ModuleNotFoundError(f"{name} isn't simulated: CuPy has it, and simgpu lacks it", name=name)

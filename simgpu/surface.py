@@ -12,13 +12,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .lines import Place, place_of_call
+from .lines import Line, line_of_call
 from .words import Missing
 
 # Our modules with CuPy's names, and how CuPy calls them. The longest that fits is the one that counts.
 CUPYS_NAME = {"simgpu.cupyx": "cupyx", "simgpu.jit": "cupyx.jit", "simgpu": "cupy"}
-# What programs asked for and didn't get, as ``cupyx.scipy``, and the lines that asked: only while it's a dict.
-asked: dict[str, dict[Place, int]] | None = None
+# What programs asked for and didn't get, as ``cupyx.scipy``, and the lines that requests: only while it's a dict.
+requests: dict[str, dict[Line, int]] | None = None
 
 
 @functools.cache
@@ -33,7 +33,7 @@ def modules() -> frozenset[str]:
 
 
 @functools.cache
-def names(module: str) -> frozenset[str]:
+def cupys_names(module: str) -> frozenset[str]:
     """The names in one of CuPy's modules, ``"cupy.linalg"``. Those inside, such as ``cupy._core``, show none."""
     inside = module.count(".") + 1
     parts = {name.split(".")[inside] for name in modules() if name.startswith(f"{module}.")}
@@ -52,23 +52,23 @@ def cupys_name(module: str) -> str:
 
 def here() -> ModuleType:
     """The module that a program knows us by: `cupy` while we stand in for it."""
-    return sys.modules["simgpu" if asked is None else "cupy"]
+    return sys.modules["simgpu" if requests is None else "cupy"]
 
 
-def note(name: str) -> None:
+def note_missing(name: str) -> None:
     """Remember that the program asked for this name or module, which CuPy has and we lack."""
-    if asked is not None:
-        lines = asked.setdefault(name, {})
-        place = place_of_call()
+    if requests is not None:
+        lines = requests.setdefault(name, {})
+        place = line_of_call()
         lines[place] = lines.get(place, 0) + 1
 
 
-def lacking(module: str, name: str) -> AttributeError:
+def attribute_error(module: str, name: str) -> AttributeError:
     """What's raised for a name that one of our modules hasn't got: `Missing` if CuPy has it."""
     theirs = cupys_name(module)
-    if name not in names(theirs):
+    if name not in cupys_names(theirs):
         return AttributeError(f"module {module!r} has no attribute {name!r}, and nor has CuPy")
-    note(f"{theirs}.{name}")
+    note_missing(f"{theirs}.{name}")
     return Missing(f"{theirs}.{name} isn't simulated: CuPy has it, and simgpu lacks it")
 
 
@@ -77,9 +77,9 @@ def getter(module: str, find: Callable[[str], Any] | None = None) -> Callable[[s
 
     def get(name: str) -> Any:
         if name == "__all__":
-            return listed(module)
+            return list_names(module)
         if find is None or name.startswith("__"):
-            raise lacking(module, name)
+            raise attribute_error(module, name)
         return find(name)
 
     return get
@@ -87,20 +87,20 @@ def getter(module: str, find: Callable[[str], Any] | None = None) -> Callable[[s
 
 def lister(module: str) -> Callable[[], list[str]]:
     """The ``__dir__`` of one of our modules."""
-    return lambda: listed(module)
+    return lambda: list_names(module)
 
 
 @functools.cache
-def _listed(module: str) -> tuple[str, ...]:
-    global asked
-    before, asked = asked, None  # nobody asks for these
+def _list_names(module: str) -> tuple[str, ...]:
+    global requests
+    before, requests = requests, None  # nobody asks for these
     try:
-        public = (name for name in sorted(names(cupys_name(module))) if name[0] != "_")
+        public = (name for name in sorted(cupys_names(cupys_name(module))) if name[0] != "_")
         return tuple(name for name in public if hasattr(sys.modules[module], name))
     finally:
-        asked = before
+        requests = before
 
 
-def listed(module: str) -> list[str]:
+def list_names(module: str) -> list[str]:
     """CuPy's names that one of our modules has, in order."""
-    return list(_listed(module))
+    return list(_list_names(module))

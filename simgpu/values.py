@@ -1,129 +1,98 @@
-"""What a card computes from numbers where NumPy has other values: a float that becomes an integer, ``//`` and ``%``.
+"""Which of CuPy's functions have other values than NumPy's, and the formula that computes them.
 
-Each function takes NumPy's arrays or numbers and returns NumPy's arrays. None of them warns.
+What isn't listed here has NumPy's values. The formulas are in `formulas.py`; `arithmetic.py` has what a card makes of
+single numbers.
 """
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-# The first number that's an integer of this type, and the first that's too large.
-_LIMITS = {"i4": (-(2.0**31), 2.0**31), "u4": (0.0, 2.0**32), "i8": (-(2.0**63), 2.0**63), "u8": (0.0, 2.0**64)}
+from . import arithmetic, formulas
+from .words import word_set
 
+# Ufuncs, of numbers or arrays.
+FORMULAS: dict[np.ufunc, Callable] = {
+    # _core/_routines_math.pyx:1087, :1099, core.pyx:2704, with _core/include/cupy/carray.cuh:671
+    np.floor_divide: arithmetic.floor_divide, np.remainder: arithmetic.remainder, np.divmod: arithmetic.divmod,
+    np.fmod: formulas.fmod, np.reciprocal: formulas.reciprocal,  # _math/arithmetic.py:127, :12
+    np.logical_not: formulas.logical_not, np.logical_xor: formulas.logical_xor,  # _logic/ops.py:24, :36
+    np.sign: formulas.sign,  # _math/misc.py:243
+    np.left_shift: formulas.left_shift, np.right_shift: formulas.right_shift,  # _core/_routines_binary.pyx:10
+    # _math/floating.py:29, _core/include/cupy/float16.cuh:158
+    np.ldexp: formulas.ldexp, np.nextafter: formulas.nextafter,
+    # Of complex numbers: _core/include/cupy/complex.cuh:42
+    np.expm1: formulas.expm1, np.log1p: formulas.log1p, np.log2: formulas.log2,
+}  # fmt: skip
 
-def cast(values: Any, dtype: Any, order: Any = "K") -> np.ndarray:
-    """`values` as `dtype`, as on a card: a float that an integer can't hold becomes the nearest one that it can.
-
-    That's PTX's ``cvt.rzi``: it rounds towards 0 and keeps to the integer's range. NaN becomes 0, but in 64 bits, or
-    from float64, the integer whose highest bit alone is set (PTX ISA, ``cvt``, "Integer Notes"). There's no conversion
-    to 8 or 16 bits: NVRTC 12.9 converts to 32 bits, and the lowest ones are stored. So 300.0 is 44 as an int8, while
-    -1.0 is 0 as a uint8. CuPy's kernels leave all that to the compiler.
-
-    >>> cast(np.float32([-1, 3e9, np.inf]), np.uint32), cast(np.float32([300, 3e9]), np.int8)
-    (array([         0, 3000000000, 4294967295], dtype=uint32), array([44, -1], dtype=int8))
-    """
-    values, dtype = np.asarray(values), np.dtype(dtype)
-    if values.dtype.kind not in "fc" or dtype.kind not in "iu":
-        with np.errstate(all="ignore"):
-            return values.astype(dtype, order)
-    if values.dtype.kind == "c":
-        values = values.astype(values.real.dtype)  # with NumPy's ComplexWarning, which is CuPy's, too
-    if values.dtype == np.float16:
-        values = values.astype(np.float32)  # as CuPy's float16 does; and it can hold an integer's range
-    register = dtype if dtype.itemsize >= 4 else np.dtype(f"{dtype.kind}4")
-    low, high = _LIMITS[register.str[1:]]
-    is_too_large = values >= high
-    is_in_range = (values >= low) & ~is_too_large
-    if is_in_range.all():  # the usual case, made fast
-        return values.astype(register, order).astype(dtype, copy=False)
-    with np.errstate(all="ignore"):
-        made = values.astype(register, order)
-    made[values < low] = low
-    made[is_too_large] = int(high) - 1
-    is_nan = np.isnan(values)
-    if is_nan.any():
-        made[is_nan] = _not_a_number(values.dtype, register)
-    return made.astype(dtype, copy=False)
-
-
-def _not_a_number(source: np.dtype, register: np.dtype) -> int:
-    """What ``cvt.rzi`` makes of NaN."""
-    if source.itemsize <= 4 and register.itemsize <= 4:
-        return 0
-    return int(np.iinfo(register).min if register.kind == "i" else 2 ** (8 * register.itemsize - 1))
-
-
-# Division: CuPy's carray.cuh:671, _core/_routines_math.pyx:1087, core.pyx:2704. Of integers, its values are NumPy's.
-
-
-def floor_divide(x: Any, y: Any) -> Any:
-    """``x // y``: of floats, the quotient, rounded, and then rounded down. So 1.0 // 0.1 is 10, not 9."""
-    kind = np.result_type(x, y)
-    if kind.kind != "f":
-        with np.errstate(all="ignore"):
-            return np.floor_divide(x, y)
-    x, y = _operands(kind, x, y)
-    return _quotient(x, y).astype(kind, copy=False)
-
-
-def remainder(x: Any, y: Any) -> Any:
-    """``x % y``: of floats, ``x - floor(x / y) * y``. So 5 % inf is NaN, and 1.0 % 0.1 is 1.0 - 10 * 0.1.
-
-    That's -5.55e-17, since 0.1 isn't a tenth: a card's compiler makes one instruction of the product and the
-    difference (``DFMA``, says NVRTC 12.9 with ptxas), which rounds once.
-    """
-    kind = np.result_type(x, y)
-    if kind.kind != "f":
-        with np.errstate(all="ignore"):
-            return np.remainder(x, y)
-    x, y = _operands(kind, x, y)
-    return _rest(x, y, _quotient(x, y)).astype(kind, copy=False)
-
-
-def divmod(x: Any, y: Any) -> tuple[Any, Any]:
-    """Both. Of float16, the quotient is rounded before it's multiplied."""
-    kind = np.result_type(x, y)
-    if kind.kind != "f":
-        with np.errstate(all="ignore"):
-            return np.divmod(x, y)
-    x, y = _operands(kind, x, y)
-    quotient = _quotient(x, y).astype(kind, copy=False)
-    return quotient, _rest(x, y, quotient.astype(x.dtype, copy=False)).astype(kind, copy=False)
-
-
-def _operands(kind: np.dtype, *given: Any) -> list[np.ndarray]:
-    """As arrays of one type. float16 is computed in float32 (CuPy's float16.cuh)."""
-    wide = np.float32 if kind == np.float16 else kind
-    return [np.asarray(x).astype(wide, copy=False) for x in given]
-
-
-def _quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        return np.asarray(np.floor(np.divide(x, y)))
-
-
-def _rest(x: np.ndarray, y: np.ndarray, quotient: np.ndarray) -> np.ndarray:
-    return fused(-quotient, y, x)
-
-
-def fused(x: Any, y: Any, z: Any) -> np.ndarray:
-    """``x * y + z`` of float32 or float64, rounded once, as by a card's fused multiply-add."""
-    x, y, z = np.asarray(x), np.asarray(y), np.asarray(z)
-    with np.errstate(all="ignore"):
-        product = x * y
-        if product.dtype == np.float32:  # float64 holds the whole product
-            return np.asarray(x.astype(np.float64) * y + z).astype(np.float32)
-        # The product's rounding error, by Dekker's and Veltkamp's halves of a number
-        (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
-        error = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
-        plain = product + z
-        part = plain - product
-        error += (product - (plain - part)) + (z - part)  # and the sum's
-        return np.where(np.isfinite(error), plain + error, plain)
-
-
-def _halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two numbers of 26 bits, whose sum is `x`: their products are exact."""
-    shifted = x * 134217729.0  # 2**27 + 1
-    high = shifted - (shifted - x)
-    return high, x - high
+# By NumPy's name: what is called in place of NumPy's function. Each comment says where CuPy decides it.
+DIFFERENT: dict[str, Callable] = {
+    **{ufunc.__name__: formulas.by_formula(formula) for ufunc, formula in FORMULAS.items()},
+    "power": formulas.power,  # _core/_routines_math.pyx:1000
+    **dict.fromkeys(  # _core/_routines_logic.pyx:95
+        word_set("less less_equal greater greater_equal equal not_equal"), formulas.compare
+    ),
+    # A float that becomes an integer: a kernel's ``out0 = in0``, _core/_ufuncs.py:9
+    "full": formulas.full, "full_like": formulas.full_like,  # _creation/basic.py:343, :390
+    "copyto": formulas.copyto, "astype": formulas.astype,  # _manipulation/basic.py:100, :122
+    # _core/_routines_indexing.pyx:632, _indexing/insert.py:33
+    "put": formulas.put, "place": formulas.place_where,
+    "put_along_axis": formulas.put_along_axis, "fill_diagonal": formulas.fill_diagonal,
+    # _core/_routines_manipulation.pyx:662
+    **dict.fromkeys(word_set("concatenate stack hstack vstack column_stack"), formulas.join),
+    "delete": formulas.delete, "pad": formulas.pad,  # _manipulation/add_remove.py:51, _padding/pad.py:240, :330
+    # Ranges: _creation/ranges.py:62, :108, :250; windows: _math/window.py
+    "arange": formulas.arange, "linspace": formulas.linspace, "logspace": formulas.logspace,
+    **dict.fromkeys(word_set("bartlett blackman hamming hanning kaiser"), formulas.window),
+    # Element by element
+    "angle": formulas.angle, "sinc": formulas.sinc,  # _core/_routines_math.pyx:895, _math/special.py:17
+    "i0": formulas.i0, "clip": formulas.clip,  # _math/special.py:8, _core/_routines_math.pyx:1151
+    **dict.fromkeys(word_set("round around"), formulas.round),  # _core/core.pyx:2753, :2812
+    "unwrap": formulas.unwrap,  # _math/trigonometric.py:138
+    "where": formulas.where,  # _sorting/search.py:165
+    # _math/sumprod.py:457, :611, _manipulation/add_remove.py:166, :205
+    "gradient": formulas.gradient, "ediff1d": formulas.ediff1d,
+    "trim_zeros": formulas.trim_zeros, "unique": formulas.unique,
+    # Sorting and searching: _core/_routines_sorting.pyx:71, :176, :273, _core/_routines_statistics.pyx:327
+    "argsort": formulas.argsort, "partition": formulas.partition, "argpartition": formulas.argpartition,
+    **dict.fromkeys(word_set("argmax argmin"), formulas.arg_extreme),
+    **dict.fromkeys(word_set("nanargmax nanargmin"), formulas.nan_arg_extreme),
+    "searchsorted": formulas.searchsorted, "digitize": formulas.digitize,  # _sorting/search.py:219
+    "intersect1d": formulas.intersect1d,  # _logic/truth.py:181
+    # _sorting/sort.py:78, _indexing/indexing.py:203, _functional/piecewise.py:48
+    "lexsort": formulas.lexsort, "select": formulas.select, "piecewise": formulas.piecewise,
+    # Sums: _core/_routines_math.pyx:789, _core/_routines_statistics.pyx:667, :712
+    **dict.fromkeys(word_set("sum prod nansum nanprod"), formulas.sums),
+    **dict.fromkeys(word_set("cumsum cumprod nancumsum nancumprod"), formulas.cumulate),  # _core/_routines_math.pyx:688
+    **dict.fromkeys(word_set("cumulative_sum cumulative_prod"), formulas.cast_and_sum),
+    **dict.fromkeys(word_set("trace trapezoid"), formulas.sum_halves),
+    "average": formulas.average, "median": formulas.median,  # _core/_routines_statistics.pyx:400
+    "mean": formulas.mean,  # _core/_routines_statistics.pyx:136
+    # _core/_routines_statistics.pyx:584: the mean by :644, in float32
+    **dict.fromkeys(word_set("var std"), formulas.var),
+    **dict.fromkeys(word_set("nanmean nanvar nanstd"), formulas.nan_statistics),  # _core/_routines_statistics.pyx:727
+    "nanmedian": formulas.nanmedian,  # _core/_routines_statistics.pyx:459
+    **dict.fromkeys(word_set("quantile percentile"), formulas.quantile),  # _statistics/order.py:186
+    **dict.fromkeys(word_set("packbits unpackbits"), formulas.bits),  # _binary/packing.py:54
+    # _logic/comparison.py:141, _logic/truth.py:226, _core/_routines_linalg.pyx:132
+    **dict.fromkeys(
+        word_set("array_equal array_equiv setdiff1d setxor1d union1d dot vdot inner outer"), formulas.of_two_arrays
+    ),
+    "sort": formulas.sort, "repeat": formulas.repeat,  # _sorting/sort.py:11, _core/_routines_manipulation.pyx:509
+    "choose": formulas.choose, "isin": formulas.isin,  # _core/_routines_indexing.pyx:167, _logic/truth.py:191
+    "bincount": formulas.bincount,  # _statistics/histogram.py:517
+    "cov": formulas.cov, "histogram": formulas.histogram,  # _statistics/correlation.py:207, _statistics/histogram.py:41
+    **dict.fromkeys(word_set("convolve correlate"), formulas.convolve),  # _math/misc.py:33
+    "interp": formulas.interp,  # _math/misc.py:605
+    # Linear algebra
+    "einsum": formulas.einsum,  # linalg/_einsum.py:623
+    "linalg.lstsq": formulas.lstsq,  # linalg/_solve.py:186
+    "linalg.norm": formulas.norm,  # linalg/_norms.py:18
+    **dict.fromkeys(word_set("linalg.eigh linalg.eigvalsh"), formulas.eigenvalues),  # linalg/_eigenvalue.py:29
+    # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50
+    **dict.fromkeys(word_set("linalg.inv linalg.solve linalg.matrix_power"), formulas.solve),
+    "linalg.cholesky": formulas.cholesky,
+    **dict.fromkeys(word_set("linalg.svd linalg.pinv linalg.matrix_rank"), formulas.nan_if_singular),
+    "linalg.cond": formulas.cond,  # linalg/_norms.py:230
+    "min_scalar_type": formulas.min_scalar_type,  # _core/core.pyx:3363
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""What errors say: what a function was given, and what a program can write instead."""
+"""Words: what errors say of what a function was given, what a program can write instead, tables of names."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,9 @@ def in_words(x: Any) -> str:
         return f"an array of {x.dtype}, shape {x.shape}"
     if _is_plain(x) or type(x) is tuple and len(x) < 5 and all(map(_is_plain, x)):
         text = repr(x)
-        return text if len(text) <= 40 else f"{text[:36]} …"
+        if len(text) <= 40:
+            return text
+        return f"{text[:36]} …"
     if isinstance(x, type):
         return f"the class {x.__name__}"
     kind = type(x).__name__
@@ -23,6 +25,11 @@ def in_words(x: Any) -> str:
 def many(count: int, word: str, several: str = "") -> str:
     """``1 copy``, ``2,048 copies``: a count and its word."""
     return f"{count:,} {word if count == 1 else several or f'{word}s'}"
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text as a set. So a table reads like a list."""
+    return frozenset(text.split())
 
 
 def as_table(rows: Sequence[tuple[str, ...]]) -> list[str]:

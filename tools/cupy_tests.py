@@ -71,7 +71,7 @@ class NotThere(types.ModuleType):
         if name[:2] == "__":
             raise AttributeError(name)
         if name == "PerformanceWarning":
-            return importlib.import_module("simgpu.rules").PerformanceWarning
+            return importlib.import_module("simgpu.places").PerformanceWarning
         if name.endswith("Warning"):
             return UserWarning
         if self.__name__.startswith("cupy._core") and name in KNOWN:

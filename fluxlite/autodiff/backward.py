@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from ..array_kinds import several_cards
 from ..arrays import are_half, is_half, narrow, wide
-from ..tree.ties import HERE, card_getters, is_array, on_card_of
+from ..tree.ties import HERE, is_array, on_card_of
 from .tracked import TrackedArray, plain
 
 _USED: tuple = (None, (), {}, ())  # the call of a result that has been walked through
@@ -32,7 +33,7 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                 "back has already walked through a result that this loss depends on, and cleared it. What is carried "
                 "from one step to the next has to be detached, as in h = h.data; and each loss can have only one back"
             )
-        with on_card_of(out) if card_getters else HERE:
+        with on_card_of(out) if several_cards else HERE:
             if node in arrived.widened:
                 g = narrow(g)
             if derivative.shared is not None:

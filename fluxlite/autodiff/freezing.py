@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import read_only_types
+from ..array_kinds import ARRAY_KINDS, can_freeze
 
 
 class Level:
@@ -32,7 +32,7 @@ class Level:
             return
         base = array.base
         if base is not None:
-            if can_be_frozen(base):  # what is written into W changes W.T, too
+            if can_freeze(base):  # what is written into W changes W.T, too
                 self.freeze(base)
                 if 0 in array.strides and is_stretched(array):  # NumPy warns even if such a view's flag is only read
                     return
@@ -77,9 +77,10 @@ _waiting_views: list[Any] = []
 PARAMETERS = Level(0)  # of `param`, which has no enclosing call: it never closes and freezes nothing
 
 
-def can_be_frozen(x: Any) -> bool:
-    """Whether `x` is of an array type with ``flags.writeable``; NumPy's subclasses and memmaps are."""
-    return type(x) in read_only_types or isinstance(x, np.ndarray)
+def is_frozen(x: Any) -> bool:
+    """Whether `x` is read-only, and perhaps only because of a gradient. A memmap may be for the program's reasons."""
+    kind = ARRAY_KINDS.get(type(x))
+    return kind is not None and kind.can_freeze and not x.flags.writeable
 
 
 def is_stretched(array: Any) -> bool:

@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, on_card_of, read_only_types, refuse_tensor
+from ..array_kinds import can_freeze, several_cards
+from ..arrays import astype, on_card_of, refuse_tensor
 from ..helping import Readable
 from ..tree.contract import functor, is_leaf, kind_of, this_thread
 from ..tree.flat import ALSO_NUMBERS, KeyPath, flatten
-from ..tree.ties import HERE, card_getters, copy_of, is_array, is_trainable_array, same_view
+from ..tree.ties import HERE, copy_of, is_array, is_trainable_array, same_view
 from ..tree.unreached import note_first_meeting, say_what_is_not_trained
 from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
 from ..words import explained, in_words
 from .backward import pull_back
-from .freezing import Level, can_be_frozen
+from .freezing import Level, is_frozen
 from .state import Snapshot, keep_state, snapshots_of
 from .tracked import TrackedArray, as_base_class, numbers, plain
 
@@ -80,7 +81,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
             marked.append(one)
             stand_ins.append(one.stand_in)
             snapshots += one.snapshots
-        with on_first_card_of(args) if card_getters else HERE:  # for what `f` itself computes with NumPy
+        with on_first_card_of(args) if several_cards else HERE:  # for what `f` itself computes with NumPy
             value = run_in_training(f, *stand_ins)
             plain_value = untrack(value, level)  # first, since the backward pass clears the calls
             totals = totals_of(value, level)
@@ -207,7 +208,7 @@ def track(x: Any, level: Level, trains: int = ALSO_NUMBERS) -> Any:
         return x
     if not trains or x.dtype.kind != "f":
         return x
-    if can_be_frozen(x):
+    if can_freeze(x):
         level.freeze(x)
     return TrackedArray(as_base_class(x), level)
 
@@ -286,7 +287,7 @@ def untrack(value: Any, level: Level) -> Any:
             return fmap(lambda leaf: untrack(leaf, level), value)
         # An object, such as the model: what doesn't train is the argument's own.
         return fmap(lambda leaf: copy_of(leaf) if is_array(leaf) else untrack(leaf, level), value)
-    if kind in read_only_types and not value.flags.writeable:
+    if is_frozen(value):
         return copy_of(value)  # it was computed with, and may be the `data` of something tracked
     return value
 
@@ -303,7 +304,7 @@ def _untrack_array(tracked: TrackedArray, level: Level) -> Any:
     _, arguments, _, _ = tracked.call
     if any(inner is argument for argument in arguments):
         return copy_of(inner)
-    if type(inner) in read_only_types:
+    if can_freeze(inner):
         inner.flags.writeable = True
     return inner
 
@@ -378,7 +379,7 @@ def _may_be_given(g: Any, owner: Any, given: set[int]) -> bool:
     """Whether `g`, which is or views `owner`, is ours alone, so that the program may have it."""
     if id(owner) in given or not is_array(owner):
         return False
-    if type(g) in read_only_types and not g.flags.writeable:
+    if is_frozen(g):
         return False  # an operand or a result, which the program may see, or a broadcast one
     # A view comes back through a transposition or a reshape. It has to be of all of an array made on the way.
     return owner is g or owner.size == g.size

@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..array_kinds import can_freeze
 from ..arrays import are_half, narrow, wide
 from ..tree.ties import is_tracked
 from ..words import explained
-from .freezing import can_be_frozen
 
 Pullback = Callable[..., Any]
 
@@ -132,7 +132,7 @@ def _with_check(function: Any, position: int, pullback: Pullback | None) -> Pull
 @contextlib.contextmanager
 def _read_only(g: Any, name: str) -> Iterator[None]:
     """`g` can't be changed in this block, where its library has such a flag."""
-    freezes = can_be_frozen(g) and g.flags.writeable
+    freezes = can_freeze(g) and g.flags.writeable
     if freezes:
         g.flags.writeable = False
     try:
@@ -151,7 +151,7 @@ def _make_writable(piece: Any, g: Any) -> None:
     base = piece
     while base is not None and base is not g:
         base = getattr(base, "base", None)
-    if base is g and piece is not g and can_be_frozen(piece):
+    if base is g and piece is not g and can_freeze(piece):
         piece.flags.writeable = True
 
 

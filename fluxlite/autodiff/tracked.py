@@ -13,11 +13,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types, refuse_tensor
+from ..array_kinds import ARRAY_KINDS, ArrayKind, can_freeze
+from ..arrays import astype, getitem, of_type, on_card_of, refuse_tensor
 from ..helping import Readable
 from ..tree.ties import is_trainable_array, parameter_key
 from ..words import in_words
-from .freezing import PARAMETERS, Level, can_be_frozen
+from .freezing import PARAMETERS, Level
 from .rules import (
     COMPOSED,
     METHODS,
@@ -392,14 +393,21 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
         arguments = [kept, *arguments]
     if result is None:
         raise TypeError(f"{name_of(function)} gave None, not an array: does its function end with return?")
-    if level is not PARAMETERS:  # ours alone, so nobody waits for its release; `untrack` hands it out writable
-        if type(result) is np.ndarray:
+    kind = type(result)
+    if kind is np.ndarray:
+        if level is not PARAMETERS:  # ours alone, so nobody waits for its release; `untrack` hands it out writable
             result.setflags(write=False)
-        elif type(result) in read_only_types:
-            result.flags.writeable = False
-    for tell in on_record:
-        tell(result)
+    elif kind in ARRAY_KINDS:
+        _note_result(result, ARRAY_KINDS[kind], level)
     return TrackedArray(result, level, (derivative, arguments, kwargs, parents))
+
+
+def _note_result(result: Any, kind: ArrayKind, level: Level) -> None:
+    """What `record` does with the result of a device."""
+    if kind.can_freeze and level is not PARAMETERS:
+        result.flags.writeable = False
+    if kind.on_record is not None:
+        kind.on_record(result)
 
 
 def _run_forward(function: Any, derivative: Any, arguments: list) -> tuple[Any, Any]:
@@ -420,7 +428,7 @@ def _keep(x: Any, level: Level, as_array: bool = False) -> Any:
         return x.astype(float)
     if isinstance(x, Rational) and not isinstance(x, (int, np.integer)):
         return float(x)  # a fraction
-    if can_be_frozen(x):
+    if can_freeze(x):
         if level is not PARAMETERS:
             level.freeze(x)
         return as_base_class(x)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import device_of, on_card_of, read_only_types, refuse_tensor
+from ..array_kinds import can_freeze
+from ..arrays import device_of, on_card_of, refuse_tensor
 from ..devices.base import CPU
 from ..devices.seeds import ORDERS, next_generator
 from ..helping import AsWritten, Readable
@@ -109,8 +110,7 @@ def pick(data: Any, index: int | slice | Places) -> Any:
         if isinstance(index, Places):  # a single gather, where the data is; np.take is faster than x[…]
             return np.take(data, index.on(device_of(data)), axis=0)
         view = data[index]
-        can_be = isinstance(view, np.ndarray) or type(view) in read_only_types
-        if can_be and data.dtype.kind != "O":  # an object in an array isn't a view of it
+        if can_freeze(view) and data.dtype.kind != "O":  # an object in an array isn't a view of it
             view.flags.writeable = False
         return view
 

@@ -1,6 +1,7 @@
 """Where arrays live (the CPU, an NVIDIA, AMD or Apple GPU, a simulated GPU) and how they get there.
 
 Read `base.py` (what a device is), `moving.py` (what ``gpu(model)`` does), `selection.py` (which GPU) and `named.py`.
+What an array library of one's own needs is in `plugin.py`.
 """
 
 from ..arrays import device_of

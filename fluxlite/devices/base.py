@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import device_of
+from ..array_kinds import ArrayKind, register
+from ..arrays import add_at_on_the_host, device_of
 from ..helping import Readable
 from ..words import check_whole, explained, mover
 from .moving import DEFAULT, moved
@@ -158,7 +159,7 @@ class Device(metaclass=Readable):
     def __exit__(self, *exc_info: Any) -> None:
         SETTINGS.entered(self.backend).pop()
 
-    def _mover(self, exact: bool = False) -> str:
+    def move_code(self, exact: bool = False) -> str:
         return f"get_device({self.backend!r}, {self.index})" if exact else mover(self)
 
     def __eq__(self, other: Any) -> bool:
@@ -203,7 +204,25 @@ class CPUDevice(Device):
 
 
 CPU = CPUDevice(name="CPU")
-device_of.register(np.ndarray, lambda x: CPU)
+
+
+def _device_of_host_array(x: np.ndarray) -> Device:
+    return CPU
+
+
+def _address_of_host_array(x: np.ndarray) -> int:
+    return x.__array_interface__["data"][0]
+
+
+register(
+    np.ndarray,
+    ArrayKind(
+        device_of=_device_of_host_array,
+        address=_address_of_host_array,
+        add_at=add_at_on_the_host,
+        can_freeze=True,
+    ),
+)
 
 
 class GPU(Device):
@@ -312,7 +331,6 @@ class Settings:
 
 
 SETTINGS = Settings()
-gpu_generators: list[type] = []  # the class of all GPUs' generators, when `simulated.py` is loaded
 
 
 def current(found: list[Device]) -> Device | None:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ..arrays import launchers, on_card_of
+from ..array_kinds import launcher_of
+from ..arrays import on_card_of
 from ..tree.ties import is_tracked
 from ..words import check_callable, in_words
 
@@ -42,11 +43,12 @@ def fuse(function: Any = None, /, *, kernel_name: str | None = None) -> Any:
 
     @functools.wraps(function)
     def fused(*args: Any) -> Any:
-        x = next((x for x in args if type(x) in launchers), None)
+        x = next((x for x in args if launcher_of(x) is not None), None)
         if x is None or any(map(is_tracked, args)):
             return function(*args)
+        launch: Any = launcher_of(x)
         with on_card_of(x):
-            return launchers[type(x)](named, args)
+            return launch(named, args)
 
     return fused
 

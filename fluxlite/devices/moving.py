@@ -1,4 +1,4 @@
-"""What ``gpu(model)`` does: each leaf of the tree moves to its device. Where everything is: `device_of`."""
+"""What ``gpu(model)`` does: each leaf of the tree moves to its device."""
 
 import functools
 from collections.abc import Iterator
@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of, move, refuse_tensor
-from ..autodiff.tracked import plain
 from ..messages import notice, warn
 from ..tree.flat import Flat, KeyPath, flatten
 from ..tree.ties import is_array, is_tracked, overlaps
-from ..tree.unreached import WITHOUT_ARRAYS, arrays_inside, boxes, why_shut
+from ..tree.unreached import WITHOUT_ARRAYS, arrays_inside, boxes
 from ..tree.walks import check_open
-from ..words import DeviceError
 
 DEFAULT = "float32 for float64"  # it shows up in signatures
 
@@ -91,23 +89,3 @@ def _warn_of_overlaps(flat: Flat, made: list) -> None:
             f"{first} and {second} share memory{others}, and no longer do after the move: a change in one won't "
             "show in the other. Keep one of them, and compute the other where you use it.",
         )
-
-
-@device_of.register(object)
-def _(x: Any) -> Any:
-    flat = flatten(x)
-    found: dict[Any, int] = {}  # each device, and the first leaf there
-    for number, leaf in enumerate(flat.leaves):
-        if is_tracked(leaf):
-            check_open(flat, [number])
-        if is_array(plain(leaf)):
-            found.setdefault(device_of(plain(leaf)), number)
-            continue
-        for inside, _ in arrays_inside(leaf, KeyPath()):
-            place = str(flat.paths()[number] + inside) or f"a {type(leaf).__name__}"
-            raise TypeError(f"device_of can't see all of it: there is an array in {place}: {why_shut(leaf)}")
-    if len(found) > 1:
-        first, second = list(found)[:2]
-        paths = flat.paths()
-        raise DeviceError(paths[found[first]], f"is on {first}, {paths[found[second]]} is on {second}")
-    return next(iter(found), None)

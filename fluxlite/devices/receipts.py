@@ -88,10 +88,10 @@ def estimate(
     check_callable("estimate(fn, …): fn", fn)
     check_bool("shapes_only=…", shapes_only)
     check_bool("first_use=…", first_use)
-    from .simulated import EstimatedDevice, estimated, preset
+    from .simulated import EstimatedDevice, estimate_on, preset
 
     device = EstimatedDevice(preset(like), shapes_only, first_use)
-    return estimated(device, SETTINGS.estimated, Receipt, fn, args)
+    return estimate_on(device, SETTINGS.estimated, Receipt, fn, args)
 
 
 @explained()
@@ -105,13 +105,13 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     """
     check_callable("outputsize(model)", model)
     check_bool("outputsize(padbatch=…)", padbatch)
-    from .simulated import EstimatedDevice, preset, untouched
+    from .simulated import EstimatedDevice, preset, reserve_zeros
 
     device = EstimatedDevice(preset("H200")._replace(memory=2**62), shapes_only=True)
     before, batch = SETTINGS.estimated.set(device), (1,) if padbatch else ()
     try:
         there = device(model, dtype=None)
-        result = there(*(device.new(untouched((*batch, *size), np.dtype(dtype))) for size in sizes))
+        result = there(*(device.new(reserve_zeros((*batch, *size), np.dtype(dtype))) for size in sizes))
     finally:
         SETTINGS.estimated.reset(before)
     return tuple(part.shape for part in result) if isinstance(result, (tuple, list)) else result.shape

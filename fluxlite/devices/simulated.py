@@ -19,48 +19,38 @@ from simgpu.launches import TEN_EACH
 from simgpu.lines import users_line
 from simgpu.memory import OutOfMemoryError, Stored
 from simgpu.outside import Compiled
+from simgpu.places import one_device
 from simgpu.presets import preset
-from simgpu.profile.estimates import Estimated, estimated
-from simgpu.rules import COMPARISONS, SCALARS, one_device, one_number, refusal
-from simgpu.shapes import untouched
+from simgpu.profile.estimates import Estimated, estimate_on
+from simgpu.refusals import COMPARISONS, SCALARS, one_number, refusal
+from simgpu.shapes import reserve_zeros
 from simgpu.words import WRITE
 
-from .. import arrays
-from ..arrays import device_of
+from ..array_kinds import ArrayKind, register, several_cards
 from ..messages import in_notebook, notice
-from ..tree.ties import address
 from ..words import check_bool, check_whole, explained, in_words
-from .base import GPU, SETTINGS, Change, Device, Memory, current, gpu_generators
+from .base import GPU, SETTINGS, Change, Device, Memory, current
 from .fused import Trace
 
 __all__ = [  # with what the other devices take from simgpu
     "COMPARISONS", "SCALARS", "Compiled", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray",
-    "estimated", "one_number", "preset", "refusal", "untouched", "users_line",
+    "estimate_on", "one_number", "preset", "refusal", "reserve_zeros", "users_line",
 ]  # fmt: skip
 
 # It learns fluxlite's names, and which device is in use.
 WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.simulate_gpu()"})
-places.in_use.append(lambda: SETTINGS.require_gpu())
+places.IN_USE.append(lambda: SETTINGS.require_gpu())
 simulated.simulating.append(lambda: current(SETTINGS.simulation() or []))
 lines.leave_out(sys.modules["fluxlite"])
-gpu_generators.append(CountedGenerator)
 
 _CONDITION = "a condition, such as if x:,"
 _READS = {"float": "float(x)", "int": "int(x)", "complex": "complex(x)", "bool": _CONDITION, "item": "x.item()"}
 
 
-class SimulatedDevice(simulated.Card, GPU):
-    """A GPU that isn't there. Its arrays hold real values, computed on the CPU under a GPU's rules."""
+class ScalarReads:
+    """A device that asks, before a single number is read from it: does `allowscalar` forbid that?"""
 
-    in_use = property(lambda self: SETTINGS.require_gpu)  # what says where unpickled arrays go
-
-    def memory(self) -> Memory:
-        return Memory(*super().memory())
-
-    def current_card(self) -> Any:
-        return current(self.cards)  # type: ignore[arg-type]
-
-    def _reads(self, name: str) -> None:
+    def check_read(self, name: str) -> None:
         """Called before `name` reads an array's values on the host: it raises if `allowscalar` forbids that."""
         allowed = SETTINGS.scalar_reads
         if name not in _READS or allowed or allowed is None and not in_notebook():
@@ -78,7 +68,19 @@ class SimulatedDevice(simulated.Card, GPU):
             "allowscalar(True) ends this.",
         )
 
-    def _habit(self) -> str:
+
+class SimulatedDevice(ScalarReads, simulated.Card, GPU):
+    """A GPU that isn't there. Its arrays hold real values, computed on the CPU under a GPU's rules."""
+
+    in_use = property(lambda self: SETTINGS.require_gpu)  # what says where unpickled arrays go
+
+    def memory(self) -> Memory:
+        return Memory(*super().memory())
+
+    def current_card(self) -> Any:
+        return current(self.cards)  # type: ignore[arg-type]
+
+    def switch_code(self) -> str:
         return (
             f"`with device_of(x):`, or `with cuda.using({self.index}):`. Layers, losses, gradient and update do so by "
             "themselves"
@@ -92,7 +94,7 @@ class EstimatedDevice(Estimated, SimulatedDevice):
 def together(cards: list[Any]) -> list[Any]:
     """Put these cards into one computer. With several, those of operands must be entered."""
     if len(cards) > 1:
-        arrays.card_getters[SimulatedArray] = operator.attrgetter("device")
+        several_cards.add(SimulatedArray)
     return simulated.together(cards)
 
 
@@ -169,19 +171,13 @@ def _visible(count: int) -> int:
     return count if wanted is None else min(len(seen), count)
 
 
-arrays.read_only_types.add(SimulatedArray)
-arrays.add_at_positions.register(SimulatedArray)(scatter_add)
-device_of.register(SimulatedArray, operator.attrgetter("device"))
-address.register(SimulatedArray, lambda x: x._values.__array_interface__["data"][0])
+def _address(x: SimulatedArray) -> int:
+    return x.host_values.__array_interface__["data"][0]
 
 
-def _recorded(result: Any) -> None:
+def _take_time_to_record(result: SimulatedArray) -> None:
     """The host takes time to note a call for the gradient."""
-    if type(result) is SimulatedArray:
-        result.device.lanes.record()
-
-
-arrays.on_record.append(_recorded)
+    result.device.lanes.record()
 
 
 def _in_one_launch(function: Any, args: tuple) -> Any:
@@ -198,13 +194,13 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     known = memo.get((len(shape), kinds)) or Compiled(function, f"fuse, {function.__name__}", function.__name__)
     trace: Any = Trace(known.current(), shape)
     trace.compute = device.instead or quiet.run
-    given = {id(x): trace.argument(getattr(x, "_values", x), getattr(x, "shape", ()) == trace.shape) for x in args}
+    given = {id(x): trace.argument(getattr(x, "host_values", x), getattr(x, "shape", ()) == trace.shape) for x in args}
     device = device.begin()
     result, found = trace.outputs(*[given[id(x)] for x in args])
     memo[len(shape), kinds] = known
     written = [x for key, x in operands.items() if given[key].is_written]
     for x in written:
-        if any(x is not y and np.may_share_memory(x._values, y._values) for y in operands.values()):
+        if any(x is not y and np.may_share_memory(x.host_values, y.host_values) for y in operands.values()):
             name = function.__name__
             raise ValueError(f"fuse, {name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
     made = {}
@@ -212,8 +208,8 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
         is_own = x.values.base is None and x.values.flags.c_contiguous
         made[id(x)] = device.new(x.values if is_own else trace.compute(np.ndarray.copy, x.values))
     for x in written if device.instead is None else ():
-        x._values[...] = given[id(x)].values
-    nbytes = sum(x._values.nbytes for x in (*operands.values(), *made.values(), *written))
+        x.host_values[...] = given[id(x)].values
+    nbytes = sum(x.host_values.nbytes for x in (*operands.values(), *made.values(), *written))
     # As many as the calls would have one by one.
     operations = math.prod(trace.shape) * sum(10 if name in TEN_EACH else 1 for name in trace.calls)
     device.launch(function.__name__, nbytes, operations, next(iter([*made.values(), *operands.values()])).dtype.char)
@@ -221,4 +217,17 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     return results if isinstance(result, tuple) else results[0] if results else None
 
 
-arrays.launchers[SimulatedArray] = _in_one_launch
+_device = operator.attrgetter("device")
+register(
+    SimulatedArray,
+    ArrayKind(
+        device_of=_device,
+        address=_address,
+        add_at=scatter_add,
+        can_freeze=True,
+        generator=CountedGenerator,  # and of all GPUs
+        launch=_in_one_launch,
+        card=_device,  # a device's ``with`` makes it the current one
+        on_record=_take_time_to_record,
+    ),
+)

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from ..arrays import astype, by_element, device_of, identity, launchers, library_of, refuse_tensor, tensor_in_words
+from ..array_kinds import launcher_of, several_cards
+from ..arrays import astype, by_element, device_of, identity, library_of, refuse_tensor, tensor_in_words
 from ..autodiff.tracked import CLOSED, TrackedArray, plain
 from ..coming_from import OF_A_MODEL, Elsewhere
 from ..devices.seeds import WEIGHTS, next_generator
@@ -21,7 +22,7 @@ from ..helping import Readable
 from ..messages import notice, said
 from ..tree.contract import functor
 from ..tree.flat import Attribute, KeyPath
-from ..tree.ties import card_getters, is_array, on_card_of
+from ..tree.ties import is_array, on_card_of
 from ..tree.walks import nodes
 from ..words import ClosedError, Function, InputError, LayerError, apart, explained, in_words
 
@@ -210,7 +211,7 @@ def layer_call(call: Function) -> Function:
         if type(x) is not np.ndarray and library_of(x.__class__):
             raise layer._no_array(x)
         try:
-            if card_getters:  # with one card at most, an empty `with` would take 5 % of a small step
+            if several_cards:  # with one card at most, an empty `with` would take 5 % of a small step
                 one = x[0] if type(x) is tuple and x else x
                 with on_card_of(one):
                     return call(layer, *inputs, **keywords)
@@ -234,7 +235,7 @@ def layer_call(call: Function) -> Function:
 def run_layer(layer: Any, x: Any, *place: Any) -> Any:
     """``layer(x)``, of any layer or function, on the card that holds `x`. An error names its `place` in front."""
     try:
-        if card_getters:
+        if several_cards:
             with on_card_of(x):
                 return layer(x)
         return layer(x)
@@ -267,8 +268,9 @@ def activated(activation: Callable, y: Any, bias: Any) -> Any:
     """``activation(y + bias)``, on a GPU as one launch if we know the activation: others may print, or sum."""
     if bias is None:
         return activation(y)
-    if launchers and type(y) in launchers and type(bias) in launchers and _is_by_element(activation):
-        return launchers[type(y)](_of_a_sum(activation), (y, bias))
+    launch = launcher_of(y)
+    if launch is not None and launcher_of(bias) is not None and _is_by_element(activation):
+        return launch(_of_a_sum(activation), (y, bias))
     return activation(y + bias)
 
 

@@ -5,6 +5,5 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     """What PyTorch writes as ``optim.Adam`` is ``fl.Adam`` here."""
-    raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}. The rules are in fl itself: fl.Adam, fl.Descent"
-    )
+    hint = "The rules are in fl itself: fl.Adam, fl.Descent"
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {hint}")

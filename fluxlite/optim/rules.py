@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..arrays import astype, device_of, is_half, launchers, move, on_card_of, wide
+from ..array_kinds import launcher_of
+from ..arrays import astype, device_of, is_half, move, on_card_of, wide
 from ..coming_from import KEYWORDS, sentence
 from ..tree.walks import fmap, leaves, nodes
 from ..words import check_bool, check_number, check_whole, explained, in_words
@@ -159,13 +160,13 @@ class Fusible(Formula):
         return ()
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        if type(x) in launchers:
+        if launcher_of(x) is not None:
             return self._launch(memory, x, g, False)
         return self.formula(x, g, *memory.values(), *self.numbers(memory))
 
     @takes_float16
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        if type(x) not in launchers or type(self).change is not Fusible.change:  # one of your own may do anything
+        if launcher_of(x) is None or type(self).change is not Fusible.change:  # one of your own may do anything
             return super().apply(memory, x, g)
         if is_half(x):
             memory = in_full(memory)
@@ -187,7 +188,8 @@ class Fusible(Formula):
                 constants.append((name, value))
         kind: Any = type(self)
         step = _step(kind, tuple(lengths), tuple(constants), is_taken)
-        return launchers[type(x)](step, (x, g, *own, *memory.values(), *self.numbers(memory)))
+        launch: Any = launcher_of(x)
+        return launch(step, (x, g, *own, *memory.values(), *self.numbers(memory)))
 
 
 _SINGLE = -1  # the length of what isn't a pair

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..array_kinds import several_cards
 from ..arrays import device_of, floats, is_half, on_card_of, wide
 from ..autodiff.freezing import is_stretched
 from ..autodiff.gradients import Gradient, Record
@@ -19,7 +20,7 @@ from ..helping import Readable
 from ..messages import warn
 from ..tree.contract import KINDS, functor, is_leaf, kind_of
 from ..tree.flat import Attribute, KeyPath, flatten
-from ..tree.ties import card_getters, copy_of, is_array, is_trainable_array, parameter_key, same_view
+from ..tree.ties import copy_of, is_array, is_trainable_array, parameter_key, same_view
 from ..tree.unreached import say_what_is_not_trained
 from ..tree.walks import fmap, leaves, nodes, trainables, type_of_parts
 from ..words import Function, explained, in_words
@@ -333,7 +334,7 @@ def _copy_of_array(leaf: Any) -> Any:
 def take_steps(steps: list[Step]) -> None:
     """Change each parameter, and what's remembered of it, by its gradient."""
     for leaf, x, g in steps:
-        if card_getters:
+        if several_cards:
             with on_card_of(x):
                 leaf.memory = take_step(leaf.rule, leaf.memory, x, g)
         else:

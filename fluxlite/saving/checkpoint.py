@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ..array_kinds import generator_types
 from ..arrays import device_of, is_half, on_card_of, refuse_tensor, wide
 from ..data.loader import DataLoader, MovedLoader
-from ..devices.base import CPU, Device, gpu_generators
+from ..devices.base import CPU, Device
 from ..messages import notice
 from ..optim.update import Leaf
 from ..tree.contract import children, is_leaf
@@ -175,7 +176,7 @@ def leaf_state(path: KeyPath, x: Any) -> Any:
 def generator_of(x: Any) -> Any:
     if isinstance(x, (Device, DataLoader, MovedLoader)):
         x = x.rng
-    if isinstance(x, (np.random.Generator, *gpu_generators)):
+    if isinstance(x, (np.random.Generator, *generator_types())):
         return x
     return None
 

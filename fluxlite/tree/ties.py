@@ -4,8 +4,7 @@ Two places that hold one array are "tied". ``W`` and ``W.T`` are two Python obje
 must see that they are one parameter: it's moved once, its gradients are added up, it's stored once.
 """
 
-import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from operator import itemgetter
 from typing import Any
@@ -13,19 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-
-@functools.singledispatch
-def address(x: Any) -> int | None:
-    """Where the array `x` starts in its device's memory; None for anything else. A method per array type."""
-    return None
-
-
-address.register(np.ndarray, lambda x: x.__array_interface__["data"][0])
+from ..array_kinds import array_kind, array_kind_of, several_cards
 
 
 def is_array(x: Any) -> bool:
     """Whether `x` is an array of some device; a list isn't, nor is a number of NumPy's."""
-    return type(x) is np.ndarray or address.dispatch(type(x)) is not address.registry[object]
+    return type(x) is np.ndarray or array_kind(x) is not None
 
 
 def is_trainable_array(x: Any) -> bool:
@@ -39,7 +31,7 @@ def is_tracked(x: Any) -> bool:
 
 
 def is_array_type(cls: type) -> bool:
-    return hasattr(cls, "__primitive__") or address.dispatch(cls) is not address.registry[object]
+    return hasattr(cls, "__primitive__") or array_kind_of(cls) is not None
 
 
 def parameter_key(x: Any) -> tuple:
@@ -52,8 +44,9 @@ def parameter_key(x: Any) -> tuple:
     >>> parameter_key(W) == parameter_key(W.T), parameter_key(W) == parameter_key(W[:, :2])
     (True, False)
     """
-    if is_array(x) and x.size:
-        return ("array", address(x), x.dtype, tuple(sorted(_axes(x))))
+    kind = array_kind(x)
+    if kind is not None and x.size:
+        return ("array", kind.address(x), x.dtype, tuple(sorted(_axes(x))))
     own = getattr(type(x), "__parameter_key__", None)
     if own is None:
         return ("object", id(x))
@@ -117,20 +110,18 @@ def _share(x: np.ndarray, y: np.ndarray) -> bool:
 
 # -- cards ---------------------------------------------------------------------------------------------------------
 
-# One of several cards is the *current* one. For array types whose library computes there, wherever the operands are:
-# how to make an array's card the current one for a while. With one card it's empty: what runs often asks that first.
-card_getters: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
 HERE = nullcontext()
 
 
 def on_card_of(x: Any) -> AbstractContextManager[Any]:
     """``with on_card_of(x):`` computes on the card that holds `x`, a plain or tracked array (CUDA.jl: ``device!``)."""
-    if not card_getters:
+    if not several_cards:
         return HERE
     while is_tracked(x):
         x = x.value
-    if type(x) in card_getters:
-        return card_getters[type(x)](x)
+    if type(x) in several_cards:
+        kind: Any = array_kind(x)
+        return kind.card(x)
     return HERE
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ..array_kinds import several_cards
 from ..helping import NOT_GIVEN
 from ..words import explained
 from .contract import children, is_leaf, kind_of
 from .flat import Flat, KeyPath, Made, flatten
-from .ties import HERE, card_getters, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
+from .ties import HERE, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
 
 _AT_LEAVES = lambda path, node: is_leaf(node)  # noqa: E731  (in the signature it says nothing)
 
@@ -189,7 +190,7 @@ def is_mutable(x: Any) -> bool:
 
 def on_first_card_of(x: Any) -> AbstractContextManager[Any]:
     """`on_card_of` for a container or a model: the first of its arrays that's on one of several cards says which."""
-    if card_getters:
+    if several_cards:
         for leaf in leaves(x):
             card = on_card_of(leaf)
             if card is not HERE:

@@ -80,7 +80,7 @@ def _view(timeline: Timeline, only_waits: bool, count: int, first: int) -> _View
             return _View(True, f"Events {first + 1} to {last + 1}: the host waits at none of them.")
         first, count, last = among[0], len(among), timeline.waits[among[-1]]
     try:
-        _, (begin, end), sentence = timeline.seen(first, count, only_waits)
+        _, (begin, end), sentence = timeline.window(first, count, only_waits)
     except ValueError as error:
         return _View(only_waits, f"Nothing to show: {error}.")
     if only_waits:

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from ..differing import is_available  # noqa: F401
+from ..signatures import is_available  # noqa: F401
 from ..surface import getter, lister
 from . import compiler, device, memory, nvtx, pinned_memory, profiler, runtime, stream  # noqa: F401
 from .compiler import CompileException  # noqa: F401

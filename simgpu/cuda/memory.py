@@ -24,7 +24,9 @@ class MemoryPool:
         return current().pool.used
 
     def total_bytes(self) -> int:
-        return self.used_bytes() if _allocator is None else current().pool.held
+        if _allocator is None:
+            return self.used_bytes()
+        return current().pool.held
 
     def free_bytes(self) -> int:
         return self.total_bytes() - self.used_bytes()
@@ -46,7 +48,9 @@ class MemoryPool:
     def get_limit(self) -> int:
         """The limit in bytes, 0 if there's none."""
         pool = current().pool
-        return 0 if pool.limit == pool.capacity else pool.limit
+        if pool.limit == pool.capacity:
+            return 0
+        return pool.limit
 
     def malloc(self, size: int) -> Any:
         """For `set_allocator`. Called by itself, it raises `NotImplementedError`."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..device import current, devices
 from ..presets import CUDAS_VERSION
-from ..surface import getter, lacking, lister
+from ..surface import attribute_error, getter, lister
 from ..words import Missing
 
 is_hip = False
@@ -110,7 +110,7 @@ def deviceGetAttribute(attr: int, device_id: int) -> int:
 
 def _constant(name: str) -> int:
     if name not in _constants():
-        raise lacking(__name__, name)
+        raise attribute_error(__name__, name)
     return _constants()[name]
 
 

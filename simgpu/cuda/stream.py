@@ -126,7 +126,8 @@ class Event:
 
     def record(self, stream: Any = None) -> None:
         """Put it into `stream`, or into the current one."""
-        stream = get_current_stream() if stream is None else stream
+        if stream is None:
+            stream = get_current_stream()
         self._on = stream._on
         self._time = max(self._on.host.now, self._on.lanes.end_of(stream.ptr))
 
@@ -153,4 +154,4 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
 
 
 def _wait(device: Any, until: int) -> None:
-    events.tell(device, events.SYNCHRONIZE, "synchronize", device.lanes.synchronize(until))
+    events.emit(device, events.SYNCHRONIZE, "synchronize", device.lanes.synchronize(until))

@@ -23,7 +23,7 @@ scatter_add, scatter_max, scatter_min = (functools.partial(scatter, at) for at i
 def rsqrt(x: Any) -> Any:
     """``1 / sqrt(x)``, in one kernel."""
     device = x.device.begin()
-    made = device.new(device.compute(np.reciprocal, device.compute(np.sqrt, x._values)))
+    made = device.new(device.compute(np.reciprocal, device.compute(np.sqrt, x.host_values)))
     device.launch("rsqrt", 2 * made.nbytes, 10 * made.size, made.dtype.char)
     return made
 

@@ -41,9 +41,9 @@ def benchmark(
     host, begin = card.host, card.host.now
     while len(found) < n_repeat and host.now - begin < max_duration * 1e9:
         start.record()
-        asked = host.now
+        before = host.now
         func(*args, **(kwargs or {}))
-        seconds = (host.now - asked) / 1e9
+        seconds = (host.now - before) / 1e9
         end.record()
         end.synchronize()
         found.append((seconds, get_elapsed_time(start, end) / 1e3))

@@ -8,13 +8,16 @@ UNSIGNED = ". jit.threadIdx.x, jit.grid and their like are unsigned: write int(j
 
 def indices_of(node: ast.Subscript) -> list[Any]:
     """The index of each axis."""
-    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if isinstance(node.slice, ast.Tuple):
+        return list(node.slice.elts)
+    return [node.slice]
 
 
 def one_element(node: Any, axes: int) -> str:
     """What to write where a number is needed, and `node` is an array with this many `axes`."""
-    is_part = isinstance(node, ast.Subscript)
-    owner, given = (node.value, list(map(ast.unparse, indices_of(node)))) if is_part else (node, [])
+    owner, given = node, []
+    if isinstance(node, ast.Subscript):
+        owner, given = node.value, list(map(ast.unparse, indices_of(node)))
     index = [*given, *[letter for letter in "ijklmn" if letter not in given][:axes]]
     more = "" if axes == 1 else f" of {axes} axes"
     return f"{ast.unparse(node)} is a whole array{more}: write {ast.unparse(owner)}[{', '.join(index)}]"
@@ -24,14 +27,18 @@ def hint(kind: Any, to: Any) -> str:
     """What to write where a number of this kind can't become the type `to`."""
     if {kind.kind, to.kind} == {"i", "u"}:
         return UNSIGNED
-    return f": write {'int' if to.kind == 'i' else f'np.{to}'}(…)" if to.kind in "iuf" else ""
+    if to.kind == "i":
+        return ": write int(…)"
+    if to.kind in "uf":
+        return f": write np.{to}(…)"
+    return ""
 
 
 def guard(node: Any, place: int, axes: int, index: int, part: Any) -> str:
     """The test that keeps index `place` of this access inside. The array that it indexes has this many `axes`."""
     indices, owner = indices_of(node), node.value
     given = indices[place] if place < len(indices) else ast.Constant(0)
-    has_name = any(isinstance(one, ast.Name) for one in ast.walk(given))
+    has_name = any(isinstance(inner, ast.Name) for inner in ast.walk(given))
     if not has_name or isinstance(given, (ast.IfExp, ast.BoolOp, ast.Compare)):
         return ""
     if index < 0:
@@ -51,7 +58,10 @@ def addition(node: Any, tree: Any) -> str:
     """The atomic that does the same as ``out[0] += x``, if `node` is the element that such a line changes."""
     for change in [part for part in ast.walk(tree) if isinstance(part, ast.AugAssign) and part.target is node]:
         if isinstance(change.op, (ast.Add, ast.Sub)):
-            given = change.value if isinstance(change.op, ast.Add) else ast.UnaryOp(ast.USub(), change.value)
+            if isinstance(change.op, ast.Add):
+                given = change.value
+            else:
+                given = ast.UnaryOp(ast.USub(), change.value)
             return f"jit.atomic_add({ast.unparse(node.value)}, {ast.unparse(node.slice)}, {ast.unparse(given)})"
     return ""
 
@@ -67,11 +77,17 @@ def endless(loop: Any, tree: Any) -> tuple[str, str]:
     reads = [part for part in reads if not isinstance(getattr(part, "value", None), ast.Attribute)]  # as x.shape[0] is
     if is_steered or reads or assigned_names(inside) & set(names):
         return "", ""
-    sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
+    if isinstance(test, ast.Compare):
+        sides = [test.left, *test.comparators]
+    else:
+        sides = [test]
     shown = [f"`{ast.unparse(side)}`" for side in sides if not isinstance(side, ast.Constant)] or ["`True`"]
     forgotten = next((name for name in names if name in assigned_names(ast.walk(tree))), "")
-    why = f"{' and '.join(shown)} {'do' if len(shown) > 1 else 'does'}n't change in this loop"
-    return f"{why}: `while {ast.unparse(test)}` can't end.", f"Did you forget `{forgotten} += …`?" * bool(forgotten)
+    do_not = "don't" if len(shown) > 1 else "doesn't"
+    why = f"{' and '.join(shown)} {do_not} change in this loop: `while {ast.unparse(test)}` can't end."
+    if forgotten:
+        return why, f"Did you forget `{forgotten} += …`?"
+    return why, ""
 
 
 def assigned_names(parts: Any) -> set[str]:

@@ -59,13 +59,25 @@ class Checked:
         return self.size is None
 
     def __repr__(self) -> str:
-        runs = [[n for _, n in run] for _, run in groupby(enumerate(self.sizes), lambda pair: pair[1] - pair[0])]
-        parts = [f"{run[0]:,} to {run[-1]:,}" if len(run) > 2 else ", ".join(f"{n:,}" for n in run) for run in runs]
-        right = f"right with n = {', '.join(parts)}"
+        right = f"right with n = {_in_runs(self.sizes)}"
         if self.size is None:
             return f"{self.kernel} is {right}"
-        head = f"{self.kernel} is wrong: {self.launch} with n = {self.size:,}{f'; {right}' * bool(parts)}."
+        head = f"{self.kernel} is wrong: {self.launch} with n = {self.size:,}"
+        if self.sizes:
+            head += f"; {right}"
+        head += "."
         return "\n  ".join([head, *self.found.splitlines(), *(f"  {step}" for step in self.steps)])
+
+
+def _in_runs(sizes: list[int]) -> str:
+    """``1 to 4, 31, 32``: numbers that follow each other as one run, if there are three or more."""
+    parts = []
+    for _, pairs in groupby(enumerate(sizes), lambda pair: pair[1] - pair[0]):
+        run = [f"{n:,}" for _, n in pairs]
+        if len(run) > 2:
+            run = [f"{run[0]} to {run[-1]}"]
+        parts += run
+    return ", ".join(parts)
 
 
 def check(
@@ -125,10 +137,14 @@ class _Trial:
         given = [name for name in self.names if arguments or name in self.axes]
         try:
             parameters = inspect.signature(against).parameters.values()
-            taken = [one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL]
+            required = [p for p in parameters if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
+            taken = [p.name for p in required]
         except ValueError:  # a function of NumPy's that doesn't say: before NumPy 2.4, all that are written in C
             taken = [name for name in given if name not in self.written]
-        self.inputs = taken if set(taken) <= set(self.names) else given[: len(taken)]
+        if set(taken) <= set(self.names):
+            self.inputs = taken
+        else:
+            self.inputs = given[: len(taken)]
         if len(taken) > len(self.inputs):
             takes = f"`against` takes {', '.join(taken)}, and kernel {kernel.name} {', '.join(self.names)}"
             raise ValueError(f"{takes}: give its arguments the names of the kernel's inputs")
@@ -153,7 +169,10 @@ class _Trial:
 
     def arguments_and_answers(self, n: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The arguments by name, and what the arrays should hold afterwards, the outputs first."""
-        values = self.usual_arguments(n) if self.arguments is None else self.arguments(n)
+        if self.arguments is None:
+            values = self.usual_arguments(n)
+        else:
+            values = self.arguments(n)
         if not isinstance(values, (tuple, list)) or len(values) != len(self.names):
             takes = f"kernel {self.kernel.name}({', '.join(self.names)}) {self.kernel.source.takes}"
             raise TypeError(f"{takes}, and arguments({n}) gives {values!r:.80}")
@@ -216,9 +235,10 @@ class _Launch(Repeatable):
     def run(self, note: Any = None, watched: Place | None = None) -> Any:
         """`note` is called at each access. What the `watched` thread does becomes the steps."""
         self.put_back()
-        with self.trial.kernel._lock:
+        with self.trial.kernel.lock:
             launch = self.new()
-            launch.notes += [note] if note else []
+            if note:
+                launch.notes.append(note)
             launch.show(watched, self.found.steps.append)
             return launch.run()
 
@@ -230,7 +250,8 @@ class _Launch(Repeatable):
             found.error = error
             return True
         for name, right in self.wanted.items():
-            got, (rtol, atol) = found.arrays[name], self.trial.tolerances if right.dtype.kind in "fc" else (0, 0)
+            got = found.arrays[name]
+            rtol, atol = self.trial.tolerances if right.dtype.kind in "fc" else (0, 0)
             bad = np.argwhere(~np.isclose(got, right, rtol, atol, equal_nan=True))
             if len(bad):
                 self.name, self.index = name, tuple(map(int, bad[0]))
@@ -250,19 +271,27 @@ class _Launch(Repeatable):
             found.line, found.text, place = error.line, error.text, error.place
         else:
             size = found.arrays[self.name].size
-            others = f"; {found.count:,} of {size:,} elements {'is' if found.count == 1 else 'are'} wrong" * (size > 1)
+            others = ""
+            if size > 1:
+                are = "is" if found.count == 1 else "are"
+                others = f"; {found.count:,} of {size:,} elements {are} wrong"
             found.found = f"{found.element} should be {found.wanted} and is {found.got}{others}."
             if writers := self._writers(self.name, self.index):
                 site, way, place = writers[-1]
                 found.line, found.text = site.line, site.text
-                how = f"{many(len(writers), 'atomic')} changed it{', the last one' * (len(writers) > 1)}"
-                found.found += f" {how if way == ATOMIC else 'Written'} in line {site.line}: {site.text}"
+                how = "Written"
+                if way == ATOMIC:
+                    how = f"{many(len(writers), 'atomic')} changed it"
+                    if len(writers) > 1:
+                        how += ", the last one"
+                found.found += f" {how} in line {site.line}: {site.text}"
             else:
                 found.found += " No thread has written it."
                 place = _with_its_number(found.figures, self.index, found.arrays[self.name].shape)
                 which = ", which has its number"
         if place:
-            found.block, found.thread = (None, None) if which else place
+            if not which:
+                found.block, found.thread = place
             with contextlib.suppress(KernelError):
                 self.run(watched=place)
             found.found += f"\n{str(place).capitalize()}{which}:"
@@ -286,10 +315,15 @@ def _with_its_number(figures: Any, index: tuple[int, ...], shape: tuple[int, ...
     """The thread with the number of this element, if the launch has one."""
     (width, height, _), (across, down, _) = figures.block, figures.grid
     has_two = height * down > 1
-    x, y = index[::-1] if has_two and len(index) == 2 else (int(np.ravel_multi_index(index, shape)), 0)
+    if has_two and len(index) == 2:
+        y, x = index
+    else:
+        x, y = int(np.ravel_multi_index(index, shape)), 0
     if x >= width * across or y >= height * down:
         return None
-    return Place((x // width, y // height)[: 1 + has_two], (x % width, y % height)[: 1 + has_two])
+    if has_two:
+        return Place((x // width, y // height), (x % width, y % height))
+    return Place((x // width,), (x % width,))
 
 
 def _arrays_in(tree: ast.FunctionDef) -> tuple[dict[str, int], set[str]]:
@@ -306,11 +340,14 @@ def _arrays_in(tree: ast.FunctionDef) -> tuple[dict[str, int], set[str]]:
             elif function == "len":
                 owner = node.args[0]
         while isinstance(owner, (ast.Subscript, ast.Attribute)):
-            count += len(advice.indices_of(owner)) if isinstance(owner, ast.Subscript) else 0
+            if isinstance(owner, ast.Subscript):
+                count += len(advice.indices_of(owner))
             writes = writes or isinstance(owner.ctx, ast.Store)
             owner = owner.value
         if isinstance(owner, ast.Name) and owner is not node:
             axes[owner.id] = max(count, 1, axes.get(owner.id, 1))
-            written |= {owner.id} if writes else set()
-    forgotten = {one.arg for one in tree.args.args} - {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            if writes:
+                written.add(owner.id)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    forgotten = {argument.arg for argument in tree.args.args} - used
     return dict.fromkeys(forgotten, 1) | axes, written

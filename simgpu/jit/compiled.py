@@ -25,7 +25,7 @@ def launch(
 
     key = tuple([_compiled_for(x) for x in args])
     # If CuPy compiles it now, the names around it are those of now.
-    constants, real = kernel._real.get(key) or (_constants(kernel), _kernel(kernel, {}))
+    constants, real = kernel.cupys_kernels.get(key) or (_constants(kernel), _kernel(kernel, {}))
     constants.have_changed()
     try:
         real(tuple(grid), tuple(block), tuple(args), shared_mem, stream)
@@ -33,7 +33,7 @@ def launch(
         raise
     except Exception as error:
         raise _refusal(kernel, error) from error
-    kernel._real[key] = constants, real
+    kernel.cupys_kernels[key] = constants, real
 
 
 def _compiled_for(x: Any) -> tuple:
@@ -47,12 +47,12 @@ def _constants(kernel: Any) -> Constants:
     """What the names from outside mean now, also those of the functions that it calls."""
     found = Constants(f"kernel {kernel.name}", kernel.name)
     kernels = [kernel]
-    for one in kernels:  # which grows
-        for name in (*one.function.__code__.co_names, *one.function.__code__.co_freevars):
-            was = one.source.outside(name)
+    for callee in kernels:  # which grows
+        for name in (*callee.function.__code__.co_names, *callee.function.__code__.co_freevars):
+            was = callee.source.outside(name)
             if was is not MISSING:
-                text = name if one is kernel else f"{name} in {one.name}"
-                found.add(one, text, functools.partial(one.source.outside, name), was)
+                text = name if callee is kernel else f"{name} in {callee.name}"
+                found.add(callee, text, functools.partial(callee.source.outside, name), was)
             if hasattr(was, "as_part_of") and was not in kernels:
                 kernels.append(was)
     return found
@@ -114,9 +114,12 @@ def _other(value: Any, made: dict[int, Any]) -> Any:
             if f"{home}.".startswith(f"{name}."):
                 inside: Any = cupyx.jit
                 for part in reversed(home[len(name) :].strip(".").split(".")):
-                    inside = types.SimpleNamespace(**{part: inside}) if part else inside
+                    if part:
+                        inside = types.SimpleNamespace(**{part: inside})
                 return inside
-        return cupy if value is np else value
+        if value is np:
+            return cupy
+        return value
     if isinstance(value, np.ufunc) or any(value is function for function in (np.sinc, np.i0, np.fix)):
         return getattr(cupy, value.__name__, value)
     return value

@@ -45,8 +45,13 @@ class KernelError(Exception):
         return f"kernel {self.kernel}{thread}" + ("" if self.line is None else f", line {self.line}: {self.text}")
 
     def __str__(self) -> str:
-        head = [self.where, self.what] if self.line is not None else [f"{self.where}: {self.what}"]
-        return "\n  ".join([*head, *self.advice.splitlines()]) if self.kernel else self.what
+        if self.line is not None:
+            head = [self.where, self.what]
+        else:
+            head = [f"{self.where}: {self.what}"]
+        if self.kernel:
+            return "\n  ".join([*head, *self.advice.splitlines()])
+        return self.what
 
 
 class OutOfBounds(KernelError, IndexError):

@@ -83,7 +83,9 @@ class LineFigures(NamedTuple):
     @property
     def share(self: Any) -> float:
         """How much of the sectors' bytes was used, 0 to 1."""
-        return self.used / (self.sectors * SECTOR) if self.sectors else 1.0
+        if self.sectors:
+            return self.used / (self.sectors * SECTOR)
+        return 1.0
 
 
 class Figures:
@@ -195,7 +197,9 @@ class Figures:
 
     @property
     def _why(self) -> str:
-        return FLOOR if self.limit == FLOOR else f"by {self.limit}"
+        if self.limit == FLOOR:
+            return FLOOR
+        return f"by {self.limit}"
 
     @property
     def time(self) -> str:

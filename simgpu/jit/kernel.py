@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..memory import Stored
-from ..places import in_use
-from ..rules import one_device
+from ..places import device_in_use, one_device
 from ..words import WRITE
 from . import compiled, launch, orders
 from .errors import KernelError, Problem, without_our_lines
@@ -52,9 +51,9 @@ class Kernel:
         self._figures: Figures | str = f"no launch has finished yet. First launch it, {self.name}[blocks, threads](…)"
         self.watched: tuple[Any, Any] | None = None
         self.most_rounds = 100_000
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
         self._seed: int | None = None  # of the order of the warps
-        self._real: dict[tuple, Any] = {}  # what CuPy has compiled on a real GPU, by the types of the arguments
+        self.cupys_kernels: dict[tuple, Any] = {}  # what CuPy has compiled on a real GPU, by the types of the arguments
 
     @functools.cached_property
     def source(self) -> Source:
@@ -106,7 +105,7 @@ class Kernel:
     ) -> Any:  # fmt: skip
         device = self._device_of(args)
         try:
-            with self._lock:
+            with self.lock:
                 in_step = launch.Launch(self, device, grid, block, args, shared_mem)
                 in_step.show(self.watched)
                 trace = traced(in_step) if traced else None
@@ -210,7 +209,7 @@ class Kernel:
 def simulated_gpu() -> Any:
     """The simulated GPU in use, or None."""
     with contextlib.suppress(RuntimeError):  # no GPU is in use
-        if getattr(device := in_use[-1](), "kind_of_time", "") == "simulated":
+        if getattr(device := device_in_use(), "kind_of_time", "") == "simulated":
             return device
     return None
 

@@ -107,7 +107,7 @@ class Lanes:
         self.meetings: Meetings | None = None  # if a part of a warp has had a barrier
         self.cycles = np.zeros((blocks, self.width // WARP, 3))
         self.touches = np.zeros((4, *self.shape), np.int32)
-        self._who: np.ndarray | None = None
+        self._thread_keys: np.ndarray | None = None
         # If there's one block, its index is the same everywhere: a number.
         block = self.number[:, None] if blocks > 1 else self.number[0]
         self.axes = {
@@ -135,7 +135,9 @@ class Lanes:
         """The lanes where `test` is true, and the others. A warp that has both is divergent."""
         self.figures.branches += mask.warp_count
         if not isinstance(test, np.ndarray):  # the same for all
-            return (mask, self.nobody) if test else (self.nobody, mask)
+            if test:
+                return (mask, self.nobody)
+            return (self.nobody, mask)
         yes, no = self.mask(mask.on & test), self.mask(mask.on & ~test)
         self.figures.divergent += yes.warp_count + no.warp_count - mask.warp_count
         return yes, no
@@ -144,7 +146,9 @@ class Lanes:
         """The lanes of both masks."""
         if a.count and b.count:
             return self.mask(a.on | b.on)
-        return a if a.count else b
+        if a.count:
+            return a
+        return b
 
     def exit(self, mask: Mask) -> Mask:
         """These threads are done. None of them goes on."""
@@ -173,21 +177,26 @@ class Lanes:
                 raise site.wrong(NeverWritten, what, fix, self.first_of(missing))
         return held.value
 
-    def of(self, value: Any, block: int, thread: int | slice) -> Any:
+    def value_in_thread(self, value: Any, block: int, thread: int | slice) -> Any:
         """What a thread has of a value, or a slice of threads. None if their block isn't among these."""
         row = block - int(self.number[0])
-        return np.broadcast_to(value, self.shape)[row, thread] if 0 <= row < self.blocks else None
+        if 0 <= row < self.blocks:
+            return np.broadcast_to(value, self.shape)[row, thread]
+        return None
 
     @property
-    def who(self) -> np.ndarray:
+    def thread_keys(self) -> np.ndarray:
         """Where each thread is, as one number. `races.py` compares these."""
-        if self._who is None:
+        if self._thread_keys is None:
             thread = np.arange(self.width)
             own = (thread // WARP << WARP_AT) + thread % WARP
-            steps = np.repeat(self.step, WARP, 1) if self.meetings is None else self.meetings.steps
+            if self.meetings is None:
+                steps = np.repeat(self.step, WARP, 1)
+            else:
+                steps = self.meetings.steps
             steps = steps << LANE_BITS
-            self._who = (self.number << BLOCK_AT)[:, None] + (self.phase << PHASE_AT)[:, None] + own + steps
-        return self._who
+            self._thread_keys = (self.number << BLOCK_AT)[:, None] + (self.phase << PHASE_AT)[:, None] + own + steps
+        return self._thread_keys
 
     def place_of(self, who: int) -> Place:
         return self.place(*numbers_of(who))
@@ -202,7 +211,9 @@ class Lanes:
     def select(self, mask: Mask, x: Any) -> np.ndarray:
         """`x` of each lane that takes part, in order."""
         x = np.broadcast_to(x, self.shape)
-        return x.ravel() if mask.is_full else x[np.broadcast_to(mask.on, self.shape)]
+        if mask.is_full:
+            return x.ravel()
+        return x[np.broadcast_to(mask.on, self.shape)]
 
     def settle(self) -> None:
         """Charge what the masks have counted to their warps and threads."""
@@ -239,7 +250,7 @@ class Lanes:
         self.step[here] = 0
         if self.meetings is not None:
             self.meetings.forget(here)
-        self._who = None
+        self._thread_keys = None
         np.copyto(self.cycles, self.cycles.max(1, keepdims=True), where=here[:, None, None])
 
     def _tell_logs(self, is_everywhere: bool) -> None:
@@ -292,7 +303,7 @@ class Lanes:
     def _begin_step(self, site: Any) -> None:
         if self.step.max() >> STEP_BITS:
             raise site.wrong(TooMuch, f"more than {1 << STEP_BITS:,} warp barriers between two barriers")
-        self._who = None
+        self._thread_keys = None
 
 
 def where(on: np.ndarray, new: Any, old: Any, site: Any) -> Any:
@@ -309,4 +320,8 @@ def where(on: np.ndarray, new: Any, old: Any, site: Any) -> Any:
 def unravel(number: int, dim: Sequence[int]) -> tuple[int, ...]:
     """``(3,)``, ``(3, 0)`` or ``(3, 0, 1)``: as many axes as the launch has."""
     x, y, z = dim
-    return (number % x, number // x % y, number // x // y)[: 3 if z > 1 else 2 if y > 1 else 1]
+    if z > 1:
+        return number % x, number // x % y, number // x // y
+    if y > 1:
+        return number % x, number // x % y
+    return (number % x,)

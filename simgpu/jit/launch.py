@@ -49,7 +49,7 @@ class Launch:
         self.figures.shared_bytes = self.shared_mem
         self.notes: list[Callable[..., Any]] = []  # called at each access of memory
         self.watch: Watch | None = None
-        values = [x._values if isinstance(x, Stored) else x for x in args]
+        values = [x.host_values if isinstance(x, Stored) else x for x in args]
         types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
         key = tuple([_compiled_for(kind, x) for kind, x in zip(types, values)])
         if key not in source.programs:
@@ -57,24 +57,31 @@ class Launch:
         self.program: Program = source.programs[key]
         self.program.constants.have_changed()  # it's compiled once, whatever names from outside mean by now
         self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
-        self._args = [  # what each parameter holds
-            Ref(self.parts[name]) if name in self.parts else held_as(type_of(x)).type(number_as(x, type_of(x)))
-            for name, x in zip(source.parameters, args)
-        ]
+        self._args = [self._held(name, x) for name, x in zip(source.parameters, args)]
         self.cycles = self.figures.card.cycles(self.blocks == 1)
+
+    def _held(self, name: str, x: Any) -> Any:
+        """What the parameter of this name holds, for the argument `x`: an array, or a number as it's held."""
+        if name in self.parts:
+            return Ref(self.parts[name])
+        kind = type_of(x)
+        return held_as(kind).type(number_as(x, kind))
 
     def _parts(self, arrays: dict[str, Any]) -> dict[str, Part]:
         """The memory that each array is a part of. Arrays that share memory share its log."""
-        written = {id(arrays[name]._buffer.root) for name in self.program.changed}
+        written = {id(arrays[name].buffer.root) for name in self.program.changed}
         memories: dict[int, Memory] = {}
         parts: dict[str, Part] = {}
         for name, x in arrays.items():
-            root, values, size = x._buffer.root, x._values, x.dtype.itemsize
+            root, values, size = x.buffer.root, x.host_values, x.dtype.itemsize
             raw = root.ravel(order="K").view(np.uint8)
             begin, offset = (a.__array_interface__["data"][0] for a in (root, values))
             assert raw.__array_interface__["data"][0] == begin, "a device's memory has no gaps"
             if id(root) not in memories:
-                log = Log(raw.size // size, self.blocks > 1) if id(root) in written else None
+                if id(root) in written:
+                    log = Log(raw.size // size, self.blocks > 1)
+                else:
+                    log = None
                 memories[id(root)] = Memory(raw.size // size, size, log)
             memory = memories[id(root)]
             if memory.itemsize != size or (offset - begin) % size or any(stride % size for stride in values.strides):
@@ -161,7 +168,8 @@ def _flat(number: Any, dim: tuple[int, ...]) -> int:
     parts = number if isinstance(number, tuple) else (number,)
     if len(parts) == 1:  # it counts through all axes
         return int(np.ravel_multi_index(parts, (math.prod(dim),)))
-    return int(np.ravel_multi_index((*parts, *(0,) * (3 - len(parts)))[::-1], dim[::-1]))
+    padded = [*parts, *[0] * (3 - len(parts))]
+    return int(np.ravel_multi_index(tuple(reversed(padded)), dim[::-1]))
 
 
 def three(given: Any, what: str, name: str) -> tuple[int, int, int]:

@@ -47,7 +47,7 @@ class Part(NamedTuple):
     is_dynamic: bool = False  # shared memory whose size the launch says
     unwritten: Any = None  # if `empty` made the array: the bits of an element that nothing has written yet
 
-    def named(self, at: int) -> str:
+    def element_text(self, at: int) -> str:
         """The element at a flat position as text: ``x[2, 3]``."""
         if min(self.strides, default=1) <= 0:
             return f"{self.name}[…]"
@@ -111,11 +111,13 @@ class Reach:
         each = self.part.shape[0] if self.part.is_shared else 0  # elements of a block
         if self.times > 1:  # one row stands for all blocks
             return (np.arange(self.times)[:, None] * each + self.chosen).ravel()
-        return self.chosen + self.lane // lanes.width * each if each else self.chosen
+        if each:
+            return self.chosen + self.lane // lanes.width * each
+        return self.chosen
 
-    def who(self, lanes: Lanes) -> np.ndarray:
-        """Where each of these lanes is, as in `Lanes.who`."""
-        return lanes.who.reshape(self.times, -1)[:, self.lane].ravel()
+    def thread_keys(self, lanes: Lanes) -> np.ndarray:
+        """Where each of these lanes is, as in `Lanes.thread_keys`."""
+        return lanes.thread_keys.reshape(self.times, -1)[:, self.lane].ravel()
 
 
 def reach(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Reach:
@@ -152,21 +154,29 @@ def _flat_positions(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site
 
 
 def as_index(x: Any) -> Any:
-    return x.astype(np.int64) if isinstance(x, np.ndarray) else int(x)
+    if isinstance(x, np.ndarray):
+        return x.astype(np.int64)
+    return int(x)
 
 
 def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarray, site: Any) -> Exception:
     part, place = ref.part, axis - ref.axis
     size, count = part.shape[axis], int(bad.sum()) * (lanes.blocks // len(bad))
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
-    there = f"{size:,} elements{along}, 0 to {size - 1:,}" if size else "no elements"
+    if size:
+        there = f"{size:,} elements{along}, 0 to {size - 1:,}"
+    else:
+        there = "no elements"
     what = f"{part.name} has {there}; index {index:,} is outside."
     is_signed = index < 2**31
     if not is_signed:
         what += f" It's a number below 0 that an unsigned type can't hold{advice.UNSIGNED}."
     backwards = ", and doesn't count from the end" if index < 0 else ""
     does = f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
-    guard = advice.guard(site.node, place, len(part.shape) - ref.axis, index, part) if is_signed else ""
+    if is_signed:
+        guard = advice.guard(site.node, place, len(part.shape) - ref.axis, index, part)
+    else:
+        guard = ""
     if part.is_dynamic:
         each = f"{part.flat.itemsize} bytes for each element"
         guard = f" The launch says how large it is: shared_mem={lanes.launch.shared_mem}, and it takes {each}."
@@ -175,7 +185,10 @@ def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarra
 
 def _count_distinct(lane: np.ndarray | None, x: np.ndarray) -> int:
     """How many different values each warp has, summed up. `lane` is None if all lanes take part."""
-    rows = x.reshape(-1, WARP) if lane is None else (lane // WARP << 44 | x)[None]
+    if lane is None:
+        rows = x.reshape(-1, WARP)
+    else:
+        rows = (lane // WARP << 44 | x)[None]
     steps = rows[:, 1:] - rows[:, :-1]
     if steps.min(initial=0) < 0:
         steps = np.diff(np.sort(rows, 1))
@@ -206,7 +219,12 @@ def _touch(lanes: Lanes, mask: Mask, to: Reach, way: int, site: Any) -> None:
         sectors = to.chosen * part.flat.itemsize // SECTOR
         is_near = bool(memory.near[sectors].all())
         memory.near[sectors] = True
-    mask.spend(ATOMIC_TIME if way == ATOMIC else NEAR if is_near else FAR)
+    if way == ATOMIC:
+        mask.spend(ATOMIC_TIME)
+    elif is_near:
+        mask.spend(NEAR)
+    else:
+        mask.spend(FAR)
 
 
 def _tell_log(lanes: Lanes, log: Log, to: Reach, way: int, site: Any) -> None:
@@ -216,27 +234,34 @@ def _tell_log(lanes: Lanes, log: Log, to: Reach, way: int, site: Any) -> None:
         return
     at = int(to.places(lanes)[found.place] % part.flat.shape[-1])
     lines = sorted(part.memory.lines[found.earlier])
-    where = "several lines" if len(lines) > 3 else f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
+    if len(lines) > 3:
+        where = "several lines"
+    else:
+        where = f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
     too = " too" if way == found.earlier else ""
+    other = f"{lanes.place_of(found.other)} {_DOES[found.earlier]}{too}"
+    kind = _KINDS.get((way, found.earlier), "atomic")
     what = (
-        f"this thread {_DOES[way]} {part.named(at)}, which {lanes.place_of(found.other)} {_DOES[found.earlier]}{too} "
-        f"({where}). Which of them comes first is chance: a data race ({_KINDS.get((way, found.earlier), 'atomic')})."
+        f"this thread {_DOES[way]} {part.element_text(at)}, which {other} ({where}). Which of them comes first is "
+        f"chance: a data race ({kind})."
     )
-    this = lanes.place_of(to.who(lanes)[found.place])
+    this = lanes.place_of(to.thread_keys(lanes)[found.place])
     raise site.wrong(DataRace, what, _instead_of(found, lanes, to, way, site, at), this)
 
 
 def _instead_of(found: Race, lanes: Lanes, to: Reach, way: int, site: Any, at: int) -> str:
     """What to write so that there's no race."""
     is_one_line = to.part.memory.lines[found.earlier] == {site.line}
-    meets = lanes.of(to.at, *numbers_of(found.other)) == at
+    meets = lanes.value_in_thread(to.at, *numbers_of(found.other)) == at
     if is_one_line and meets and (add := advice.addition(site.node, site.source.tree)):
         return f"Several threads add to one element, and each may miss what another one adds: {add}."
     if is_one_line and way == found.earlier == WRITE:
         return "Every thread runs the whole function: let each write elements of its own, or use jit.atomic_add."
     if lanes.launch.blocks == 1 or to.part.is_shared:
         between = "Read first, then jit.syncthreads(), then write; or write into another array."
-        return between if is_one_line else "Put jit.syncthreads() between the two."
+        if is_one_line:
+            return between
+        return "Put jit.syncthreads() between the two."
     return (
         "Blocks never wait for each other: write into another array, do the second part in a launch of its own, or use "
         "jit.atomic_add. (jit.syncthreads() orders one block's threads only.)"
@@ -256,18 +281,20 @@ def _check_written(lanes: Lanes, to: Reach, site: Any) -> None:
     first = int(seen.argmin())
     at = int(places[first] % part.flat.shape[-1])
     if not part.is_shared:
-        nothing = f"{part.name} was made by `empty`, and nothing has written {part.named(at)} yet"
+        nothing = f"{part.name} was made by `empty`, and nothing has written {part.element_text(at)} yet"
         what = f"{nothing}: it holds whatever was in memory before."
         more = "Write it first, or make the array with np.zeros_like."
     else:
-        what = f"no thread has written {part.named(at)} yet. Shared memory begins with whatever was there before."
+        what = (
+            f"no thread has written {part.element_text(at)} yet. Shared memory begins with whatever was there before."
+        )
         more = "Keep all threads until the last barrier, and guard only the last line."  # since some have returned
         if lanes.alive == lanes.top.count:
             more = (
                 "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
                 f"`else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else '0'}`."
             )
-    raise site.wrong(NeverWritten, what, more, lanes.place_of(to.who(lanes)[first]))
+    raise site.wrong(NeverWritten, what, more, lanes.place_of(to.thread_keys(lanes)[first]))
 
 
 def load(lanes: Lanes, mask: Mask, to: Reach, site: Any) -> Any:
@@ -280,7 +307,9 @@ def load(lanes: Lanes, mask: Mask, to: Reach, site: Any) -> Any:
     if lanes.blocks == 1:
         return flat[0][at]
     is_same = isinstance(at, int) or len(at) == 1
-    return flat.take(np.ravel(at), 1) if is_same else np.take_along_axis(flat, at, 1)
+    if is_same:
+        return flat.take(np.ravel(at), 1)
+    return np.take_along_axis(flat, at, 1)
 
 
 def store(lanes: Lanes, mask: Mask, value: Any, to: Reach, site: Any) -> None:

@@ -84,12 +84,12 @@ def grid(t: Any, node: Any, ndim: Expression) -> Value:
     unsigned. To subtract from them, or to mix them with other ints, take new names: ``column, row = jit.grid(2);
     i = int(row); j = int(column)``."""
 
-    def one(lanes: Lanes, mask: Mask, axis: int) -> Any:
+    def index(lanes: Lanes, mask: Mask, axis: int) -> Any:
         mask.spend(OPERATION)
         axes = lanes.axes
         return axes["threadIdx"][axis] + axes["blockIdx"][axis] * axes["blockDim"][axis]
 
-    return _axes(one, ndim, "grid")
+    return _axes(index, ndim, "grid")
 
 
 @builtin
@@ -98,14 +98,16 @@ def gridsize(t: Any, node: Any, ndim: Expression) -> Value:
     return _axes(lambda lanes, _, axis: lanes.axes["blockDim"][axis] * lanes.axes["gridDim"][axis], ndim, "gridsize")
 
 
-def _axes(one: Callable[..., Any], ndim: Expression, name: str) -> Value:
+def _axes(number: Callable[..., Any], ndim: Expression, name: str) -> Value:
     count = known_value(ndim, f"the number of axes of jit.{name}")
     if not isinstance(count, int):
         raise Problem(f"jit.{name} takes 1, 2 or 3 axes, got {in_words(count)}")
     if count not in (1, 2, 3):
         raise Problem(f"jit.{name} takes 1, 2 or 3 axes, got {count}", ValueError)
-    parts = [Value(UINT, functools.partial(one, axis=axis)) for axis in (0, 1, 2)[:count]]
-    return parts[0] if count == 1 else pack(parts)
+    parts = [Value(UINT, functools.partial(number, axis=axis)) for axis in (0, 1, 2)[:count]]
+    if count == 1:
+        return parts[0]
+    return pack(parts)
 
 
 range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or ``unroll=True`` the compiler unrolls.")
@@ -236,7 +238,9 @@ def _atomic(operation: str, how: Callable, types: str, does: str, line: str, pri
         def run(lanes: Lanes, mask: Mask) -> Any:
             to = find(lanes, mask)
             old = memory.change(lanes, mask, to, how, [run(lanes, mask) for run in runs], site, is_used)
-            return as_type(old, kind) if is_used else old
+            if is_used:
+                return as_type(old, kind)
+            return old
 
         return Value(kind, run)
 
@@ -309,12 +313,18 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
                 what = "the lane that this thread takes the value from doesn't come here, so there is none."
                 fix = "Put the shuffle where all threads of a warp pass."
                 raise site.wrong(NeverWritten, what, fix, lanes.first_of(asleep))
-            givers = lanes.mask(_given_to(on.on, come)) if isinstance(value.node, ast.Name) else on
+            if isinstance(value.node, ast.Name):
+                givers = lanes.mask(_given_to(on.on, come))
+            else:
+                givers = on
             return _of_lanes(np.asarray(value.run(lanes, givers)), come)
 
         return Value(kind, run)
 
-    more = " `index` is unsigned: write ``np.uint32(step)`` for a variable." if unsigned else ""
+    if unsigned:
+        more = " `index` is unsigned: write ``np.uint32(step)`` for a variable."
+    else:
+        more = ""
     about = (
         f"``jit.{name}(0xffffffff, value, index)``: the value of {whose}, in this warp, or in each `width` of its "
         f"lanes. The first argument is the mask of lanes that take part; 0xffffffff is all lanes.{more}"

@@ -127,12 +127,12 @@ class Repeatable:
         self.before = self.values()
 
     def values(self) -> dict[str, np.ndarray]:
-        return {name: x._values.copy() for name, x in self.arrays.items()}
+        return {name: x.host_values.copy() for name, x in self.arrays.items()}
 
     def put_back(self) -> None:
         for name, x in self.arrays.items():
-            if x._values.flags.writeable:
-                x._values[...] = self.before[name]
+            if x.host_values.flags.writeable:
+                x.host_values[...] = self.before[name]
 
     def outcome(self, seed: int | None) -> Any:
         """What this order of the warps leaves in the arrays, or the text of its error. It puts the arrays back."""
@@ -149,8 +149,10 @@ class Repeatable:
 def _difference(a: Any, b: Any) -> tuple[str, str] | None:
     """Two outcomes in words, where they differ first."""
     if isinstance(a, str) or isinstance(b, str):
-        x, y = (one if isinstance(one, str) else "no error" for one in (a, b))
-        return (x, y) if x != y else None
+        x, y = (outcome if isinstance(outcome, str) else "no error" for outcome in (a, b))
+        if x != y:
+            return (x, y)
+        return None
     for name, x in a.items():
         for index in np.argwhere((x != b[name]) & ~((x != x) & (b[name] != b[name])))[:1]:
             at = tuple(index)

@@ -24,7 +24,7 @@ class Race(NamedTuple):
     """`place` of the access meets what the thread `other` did earlier."""
 
     place: int
-    other: int  # as in Lanes.who
+    other: int  # one of Lanes.thread_keys
     earlier: int  # READ, WRITE or ATOMIC
 
 
@@ -67,7 +67,13 @@ class Elements:
 
     def note(self, at: np.ndarray, who: np.ndarray, way: int) -> None:
         if way not in self.logs:
-            self.logs[way] = [np.full(self.size, -1) for _ in range(1 if way == WRITE else 4 if self.crosses else 2)]
+            if way == WRITE:
+                count = 1
+            elif self.crosses:
+                count = 4
+            else:
+                count = 2
+            self.logs[way] = [np.full(self.size, -1) for _ in range(count)]
         latest, *others = self.logs[way]
         if way == WRITE:
             latest[at] = who
@@ -96,7 +102,7 @@ def _without_meeting(meetings: Any, seen: np.ndarray, who: np.ndarray) -> np.nda
     unsure = (seen >= 0) & same(differ, WARP_AT) & ~same(differ, STEP_AT)
     for k in unsure.nonzero()[0]:
         block, thread = numbers_of(who[k])
-        early, late = ((int(one) % WARP, int(one) >> STEP_AT & (1 << STEP_BITS) - 1) for one in (seen[k], who[k]))
+        early, late = ((int(key) % WARP, int(key) >> STEP_AT & (1 << STEP_BITS) - 1) for key in (seen[k], who[k]))
         unsure[k] = early[0] != late[0] and not meetings.are_ordered(block, thread // WARP, early, late)
     return unsure
 
@@ -117,15 +123,15 @@ class Log:
                 return None
             if len(self._recent) < _MOST_RECENT:
                 self._recent[to, way] = None
-                return self._first.race(to.chosen, lanes.who[0, to.lane], way, lanes.meetings)
+                return self._first.race(to.chosen, lanes.thread_keys[0, to.lane], way, lanes.meetings)
         self._give_up(lanes)
-        return self._elements.race(to.places(lanes), to.who(lanes), way, lanes.meetings)
+        return self._elements.race(to.places(lanes), to.thread_keys(lanes), way, lanes.meetings)
 
     def _give_up(self, lanes: Any) -> None:
         """From here to the next barrier, element by element."""
         self.is_regular = False
         for to, way in self._recent:
-            self._elements.note(to.places(lanes), to.who(lanes), way)
+            self._elements.note(to.places(lanes), to.thread_keys(lanes), way)
         self._recent.clear()
 
     def before_barrier(self, lanes: Any, is_everywhere: bool) -> None:

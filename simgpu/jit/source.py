@@ -9,12 +9,11 @@ from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from ..outside import MISSING
-from ..rules import names
-from ..words import many
+from ..words import many, word_set
 from .errors import KernelError, Place, Refused, refused_as
 
 # A kernel becomes C++, where these words mean something else.
-CPP_WORDS = names("""
+CPP_WORDS = word_set("""
     alignas alignof asm auto bool break case catch char char16_t char32_t char8_t class concept const const_cast
     constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern false float for
     friend goto if inline int long mutable namespace new noexcept nullptr operator private protected public register
@@ -23,7 +22,7 @@ CPP_WORDS = names("""
     NAN INFINITY NULL assert
 """)
 # CUDA's own functions and types: a kernel can't have these names.
-CUDAS_NAMES = names("""
+CUDAS_NAMES = word_set("""
     abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim
     floor fma fmax fmin fmod frexp hypot isfinite isinf isnan j0 j1 jn labs ldexp lgamma log log10 log1p log2 logb max
     min modf nearbyint nextafter norm pow remainder remquo rint round rsqrt scalbn signbit sin sincos sinh sqrt tan

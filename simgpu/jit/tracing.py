@@ -49,7 +49,10 @@ class Touch(NamedTuple):
     @property
     def sentence(self) -> str:
         count = len(self.addresses)
-        same = ": they meet at the same banks" if self.is_shared and self.turns > 1 else ""
+        if self.is_shared and self.turns > 1:
+            same = ": they meet at the same banks"
+        else:
+            same = ""
         does = f"{many(count, 'lane')} {self.way}{'s' * (count == 1)} {self.array}"
         return f"Line {self.line}, {self.text}: {does}, in {self.cost}{same}."
 
@@ -57,7 +60,9 @@ class Touch(NamedTuple):
     def cost(self) -> str:
         """The turns or the sectors, in words."""
         if self.is_shared:
-            return "one turn" if self.turns == 1 else f"{self.turns} turns"
+            if self.turns == 1:
+                return "one turn"
+            return f"{self.turns} turns"
         return f"{many(self.sectors, 'sector')}, {self.used / (self.sectors * SECTOR):.0%} of their bytes used"
 
 
@@ -78,7 +83,7 @@ class Trace(list):
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
         here = slice(self.warp * WARP, (self.warp + 1) * WARP)
-        on, places = (lanes.of(x, self.block, here) for x in (mask.on, at))
+        on, places = (lanes.value_in_thread(x, self.block, here) for x in (mask.on, at))
         if on is None or not on.any() or len(self) >= MOST:
             return
         size = part.flat.itemsize
@@ -97,26 +102,41 @@ class Watch:
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
         """The thread reads or writes an element."""
-        if self.of(lanes, mask.on):
-            place = int(self.of(lanes, at))
-            flat = part.flat[self.block - int(lanes.number[0])] if part.is_shared else part.flat
-            self._touched[site.source, site.node.lineno].append((way, part.named(place), flat, place, flat[place]))
+        if self.value_in_thread(lanes, mask.on):
+            place = int(self.value_in_thread(lanes, at))
+            if part.is_shared:
+                flat = part.flat[self.block - int(lanes.number[0])]
+            else:
+                flat = part.flat
+            self._touched[site.source, site.node.lineno].append(
+                (way, part.element_text(place), flat, place, flat[place])
+            )
 
-    def after(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
+    def note_line(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
         """The thread has done this line, or begins another round of this loop."""
-        if self.of(lanes, mask.on):
-            target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", node)
+        if self.value_in_thread(lanes, mask.on):
+            if isinstance(node, ast.Assign):
+                target = node.targets[0]
+            else:
+                target = getattr(node, "target", node)
             found = {part.id: variables[part.id] for part in ast.walk(target) if is_stored(part)}
-            numbers = [(name, one.slot) for name, one in found.items() if isinstance(one.type, np.dtype)]
-            self._print(source, node, [f"{name} = {self.of(lanes, lanes.held[slot].value)}" for name, slot in numbers])
+            numbers = [(name, variable.slot) for name, variable in found.items() if isinstance(variable.type, np.dtype)]
+            self._print(
+                source,
+                node,
+                [f"{name} = {self.value_in_thread(lanes, lanes.held[slot].value)}" for name, slot in numbers],
+            )
 
-    def tested(self, node: ast.If | ast.While, source: Any, lanes: Any, mask: Any, seen: Any) -> None:
-        if self.of(lanes, mask.on):
-            self._print(source, node, ["yes" if self.of(lanes, seen) else "no"])
+    def note_test(self, node: ast.If | ast.While, source: Any, lanes: Any, mask: Any, seen: Any) -> None:
+        if self.value_in_thread(lanes, mask.on):
+            self._print(source, node, ["yes" if self.value_in_thread(lanes, seen) else "no"])
 
     def _print(self, source: Any, node: Any, results: list[str]) -> None:
         """The first line of `node`, with what it read, and what it gave."""
-        last = node.body[0].lineno - 1 if isinstance(node, (ast.If, ast.For, ast.While)) else node.end_lineno
+        if isinstance(node, (ast.If, ast.For, ast.While)):
+            last = node.body[0].lineno - 1
+        else:
+            last = node.end_lineno
         lines = range(node.lineno, max(last, node.lineno) + 1)
         own = [touch for line in lines for touch in self._touched.pop((source, line), ())]
         read = [f"{name} = {value}" for way, name, _, _, value in own if way == READ]
@@ -129,8 +149,8 @@ class Watch:
             text = f"line {source.line(node)}: {source.text(node)}"
             self._say(f"{text}    {shown}" if shown else text)
 
-    def of(self, lanes: Any, value: Any) -> Any:
-        return lanes.of(value, self.block, self.thread)
+    def value_in_thread(self, lanes: Any, value: Any) -> Any:
+        return lanes.value_in_thread(value, self.block, self.thread)
 
 
 class Explained:
@@ -152,5 +172,8 @@ class Explained:
 def _row(line: LineFigures | None, text: str) -> tuple[str, ...]:
     if line is None:
         return ("",) * len(COSTS) + (text,)
-    sectors = (f"{line.sectors:,}", f"{line.share:.0%}") if line.sectors else ("", "")
+    if line.sectors:
+        sectors = (f"{line.sectors:,}", f"{line.share:.0%}")
+    else:
+        sectors = ("", "")
     return f"{line.requests:,}", *sectors, f"{line.conflicts:,}" if line.conflicts or not line.sectors else "", text

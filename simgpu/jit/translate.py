@@ -70,7 +70,7 @@ _KINDS: dict[type[Exception], tuple[type, ...]] = {
 }
 
 
-def _missing(node: ast.AST) -> NoReturn:
+def _raise_missing(node: ast.AST) -> NoReturn:
     name = type(node).__name__
     kind = next((kind for kind, nodes in _KINDS.items() if isinstance(node, nodes)), TypeError)
     raise Problem(f"a kernel has no {_MISSING.get(name, name.lower())}", kind)
@@ -136,7 +136,7 @@ class Translation:
         self.variables[name].origin |= origin
         return self.variables[name]
 
-    def unnamed(self, kind: Any) -> tuple[int, Value]:
+    def new_temporary(self, kind: Any) -> tuple[int, Value]:
         """A place for a value that has no name in the text, and what reads it."""
         slot = self.program.new_slot()
         return slot, Value(kind, lambda lanes, mask: lanes.held[slot].value)
@@ -150,8 +150,9 @@ class Translation:
             for step, statement in steps:
                 rest = step(lanes, mask)
                 if lanes.watch is not None and not isinstance(statement, (ast.If, ast.For, ast.While)):
-                    lanes.watch.after(statement, self.source, lanes, mask, self.variables)
-                mask = mask if rest is None else rest
+                    lanes.watch.note_line(statement, self.source, lanes, mask, self.variables)
+                if rest is not None:
+                    mask = rest
                 if not mask.count:
                     break
             return mask
@@ -167,7 +168,7 @@ class Translation:
 
     def translate(self, node: Any) -> Any:
         """Call the method with this node's name: it makes a `Step` or an `Expression`. Raises `Refused`."""
-        method = getattr(self, f"_{type(node).__name__}", _missing)
+        method = getattr(self, f"_{type(node).__name__}", _raise_missing)
         try:
             return method(node)
         except Problem as problem:
@@ -198,7 +199,7 @@ class Translation:
         if name in self.variables:
             raise Problem(f"Type mismatch of variable: {name} holds {self.variables[name].type} already")
         self.constants[name] = found
-        return _nothing
+        return _go_on
 
     def assign(self, target: Any, given: Value) -> Step:
         """Returns what stores a value under a name, in an element, or in several of them."""
@@ -215,7 +216,7 @@ class Translation:
             raise Problem(f"{count} names take {count} values, and here is a {given.type}", ValueError)
         if given.type.is_shape:
             raise Problem("NVIDIA's compiler can't take a shape apart: write n = x.shape[0]")
-        slot, several = self.unnamed(given.type)
+        slot, several = self.new_temporary(given.type)
         steps = [self.assign(part, _one_of(several, k)) for k, part in enumerate(target.elts)]
 
         def assign_all(lanes: Lanes, mask: Mask) -> None:
@@ -233,7 +234,7 @@ class Translation:
             keeps = f": {name} is an argument; take another name"
         elif isinstance(kind, np.dtype) and (kind.kind, getattr(variable.type, "kind", "")) == ("f", "i"):
             keeps = f". Begin with {name} = 0.0, or divide with //, which gives an int"
-        slot, run = variable.slot, _stored(given, variable.type, name, keeps).run
+        slot, run = variable.slot, _convert_to(given, variable.type, name, keeps).run
         return lambda lanes, mask: lanes.assign(mask, slot, run(lanes, mask), site)
 
     def element(self, owner: Expression, index: Expression, target: ast.Subscript) -> tuple[np.dtype, Callable, Site]:
@@ -244,7 +245,7 @@ class Translation:
         if missing := owner.type.ndim - len(indices.type.types):
             raise Problem(advice.one_element(target, missing))
         self.program.changed |= owner.origin
-        return owner.type.dtype, _finding(owner, indices, site), site
+        return owner.type.dtype, _element_finder(owner, indices, site), site
 
     def _AugAssign(self, node: ast.AugAssign) -> Step:
         given = as_value(self.translate(node.value))
@@ -257,7 +258,7 @@ class Translation:
         if not isinstance(target, ast.Subscript):
             raise Problem("only a name or an element can be changed like this")
         kind, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
-        slot, before = self.unnamed(kind)
+        slot, before = self.new_temporary(kind)
         held = held_as(kind)
         compute = _into_element(as_value(self.operation(node.op, [before, given])), kind, target).run
 
@@ -294,7 +295,9 @@ class Translation:
             yes, no = lanes.split(mask, condition(lanes, mask))
             a = body(lanes, yes) if yes.count else yes
             b = orelse(lanes, no) if no.count else no
-            return mask if a.count + b.count == mask.count else lanes.either(a, b)
+            if a.count + b.count == mask.count:
+                return mask
+            return lanes.either(a, b)
 
         return step
 
@@ -305,19 +308,22 @@ class Translation:
         def run(lanes: Lanes, mask: Mask) -> Any:
             seen = condition(lanes, mask)
             if lanes.watch is not None:
-                lanes.watch.tested(node, self.source, lanes, mask, seen)
+                lanes.watch.note_test(node, self.source, lanes, mask, seen)
             return seen
 
         return run
 
     def _While(self, node: ast.While) -> Step:
         going = self._test_of(node, as_value(self.translate(node.test)))
-        return self._loop(node, lambda lanes, mask: (going, _nothing, _nothing))
+        return self._loop(node, lambda lanes, mask: (going, _go_on, _go_on))
 
     def _For(self, node: Any) -> Step:
         if not isinstance(node.target, ast.Name):
             raise Problem("a loop has one name")
-        found = self.translate(node.iter.func) if isinstance(node.iter, ast.Call) else None
+        if isinstance(node.iter, ast.Call):
+            found = self.translate(node.iter.func)
+        else:
+            found = None
         if not isinstance(found, Known) or found.obj not in (python.range, names.range):
             raise Problem("for goes over range(…) or jit.range(…) alone", NotImplementedError)
         args = [self.translate(argument) for argument in node.iter.args]
@@ -328,11 +334,13 @@ class Translation:
         known = _known_values([*args, unroll])
         if unroll != Known(None) and not (known and isinstance(known[-1], int)):
             raise Problem("a loop can only be unrolled if its range and unroll=, a number, are known before the launch")
-        start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
+        if len(args) == 1:
+            args.insert(0, Known(0))
+        start, stop, step = [*args, Known(1)][:3]
         kind, name = type_of_range(scalar_type(stop)), node.target.id
         if name in self.variables and not same(self.variables[name].type, kind):
             raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
-        slot, count = self.unnamed(kind)
+        slot, count = self.new_temporary(kind)
         put = self._assign_name(node.target, count)
         begin, end, by = (cast(x, kind, checked=False).run for x in (start, stop, step))
 
@@ -341,22 +349,24 @@ class Translation:
             at.value, last, each = begin(lanes, mask), end(lanes, mask), by(lanes, mask)
             falls = each < 0
 
-            def going(lanes: Lanes, mask: Mask) -> Any:
+            def goes_on(lanes: Lanes, mask: Mask) -> Any:
                 mask.spend(OPERATION)
                 if isinstance(falls, np.ndarray):
                     return np.where(falls, at.value > last, at.value < last)
-                return at.value > last if falls else at.value < last
+                if falls:
+                    return at.value > last
+                return at.value < last
 
             def before(lanes: Lanes, mask: Mask) -> None:
                 put(lanes, mask)
                 if lanes.watch is not None:
-                    lanes.watch.after(node, self.source, lanes, mask, self.variables)
+                    lanes.watch.note_line(node, self.source, lanes, mask, self.variables)
 
             def after(lanes: Lanes, mask: Mask) -> None:
                 mask.spend(OPERATION)
                 at.value = at.value + each
 
-            return going, before, after
+            return goes_on, before, after
 
         return self._loop(node, ready)
 
@@ -392,7 +402,9 @@ class Translation:
                     break
                 after(lanes, here)
             done = lanes.loops.pop()[LEFT]
-            return mask if done.count == mask.count else done
+            if done.count == mask.count:
+                return mask
+            return done
 
         return step
 
@@ -407,7 +419,10 @@ class Translation:
             if value != Known(None):
                 raise Problem("a kernel returns nothing: write the result into an array", ValueError)
             return lambda lanes, mask: lanes.exit(mask)
-        given = Value(VOID, lambda lanes, mask: None) if value == Known(None) else as_value(value)
+        if value == Known(None):
+            given = Value(VOID, lambda lanes, mask: None)
+        else:
+            given = as_value(value)
         result, site = self.variable("return", given.type, given.origin), Site(self.source, node)
         if not same(result.type, given.type):
             raise Problem(f"this function returns {result.type} elsewhere, and here {given.type}", ValueError)
@@ -441,7 +456,9 @@ class Translation:
     def _Tuple(self, node: ast.Tuple) -> Expression:
         parts = [self.translate(part) for part in node.elts]
         known = _known_values(parts)
-        return pack([as_value(part) for part in parts]) if known is None else Known(tuple(known))
+        if known is None:
+            return pack([as_value(part) for part in parts])
+        return Known(tuple(known))
 
     def _Name(self, node: ast.Name) -> Expression:
         if node.id not in self.variables and node.id in self.constants:
@@ -508,7 +525,7 @@ class Translation:
 
             return Value(ArrayType(owner.type.dtype, owner.type.ndim - count), view, owner.origin, node)
         site = Site(self.source, node)
-        find = _finding(owner, indices, site)
+        find = _element_finder(owner, indices, site)
         kind = owner.type.dtype
         if held_as(kind) == kind:
             return Value(kind, lambda lanes, mask: memory.load(lanes, mask, find(lanes, mask), site))
@@ -519,7 +536,8 @@ class Translation:
         given = as_value(index)
         if isinstance(given.type, ArrayType):
             raise Problem("an index is one integer for each axis, not an array")
-        given = given if isinstance(given.type, Tuple) else pack([given])
+        if not isinstance(given.type, Tuple):
+            given = pack([given])
         count = len(given.type.types)
         if count > owner.type.ndim:
             axes = many(owner.type.ndim, "axis", "axes")
@@ -531,7 +549,7 @@ class Translation:
 
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
         if type(op) not in OPERATORS:
-            _missing(op)
+            _raise_missing(op)
         (name, compute), known = OPERATORS[type(op)], _known_values(operands)
         if known is not None:
             return Known(_compute_now(compute, *known))
@@ -539,7 +557,7 @@ class Translation:
 
     def _BinOp(self, node: ast.BinOp) -> Expression:
         if isinstance(node.op, ast.MatMult):  # its sides may be slices, which aren't what's wrong
-            _missing(node.op)
+            _raise_missing(node.op)
         return self.operation(node.op, [self.translate(node.left), self.translate(node.right)])
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Expression:
@@ -568,7 +586,9 @@ class Translation:
             if not rest.count:
                 return seen
             other = right(lanes, rest)
-            return seen & other if is_and else seen | other
+            if is_and:
+                return seen & other
+            return seen | other
 
         return Value(BOOL, run)
 
@@ -585,7 +605,9 @@ class Translation:
             seen = condition(lanes, mask)
             yes, no = lanes.split(mask, seen)
             if not (yes.count and no.count):
-                return first(lanes, yes) if yes.count else second(lanes, no)
+                if yes.count:
+                    return first(lanes, yes)
+                return second(lanes, no)
             return np.where(seen, first(lanes, yes), second(lanes, no))
 
         return Value(x.type, run)
@@ -599,7 +621,10 @@ class Translation:
             raise Problem("write out the arguments, without * and **")
         args = [self.translate(argument) for argument in node.args]
         keywords = {str(keyword.arg): self.translate(keyword.value) for keyword in node.keywords}
-        build = function.build if isinstance(function, names.Builtin) else names.PYTHONS.get(function)
+        if isinstance(function, names.Builtin):
+            build = function.build
+        else:
+            build = names.PYTHONS.get(function)
         if build is not None:
             try:
                 inspect.signature(build).bind(self, node, *args, **keywords)
@@ -645,28 +670,33 @@ def _name_of_function(function: Any) -> str | None:
         return None
     home = getattr(function, "__module__", None) or type(function).__module__
     name = getattr(function, "__name__", "")
-    return name if home == CUPYS_FUNCTIONS and name in SIGNATURES else None
+    if home == CUPYS_FUNCTIONS and name in SIGNATURES:
+        return name
+    return None
 
 
-def _finding(owner: Value, indices: Value, site: Site) -> Callable[[Lanes, Mask], Reach]:
+def _element_finder(owner: Value, indices: Value, site: Site) -> Callable[[Lanes, Mask], Reach]:
     """Returns what finds an element for each thread."""
     array, index = owner.run, indices.run
     return lambda lanes, mask: reach(lanes, mask, array(lanes, mask), index(lanes, mask), site)
 
 
-def _stored(given: Value, to: Any, what: str, advised: str) -> Value:
+def _convert_to(given: Value, to: Any, what: str, advised: str) -> Value:
     """`given` as what a name or an array holds."""
     if same(given.type, to):
         return given
     if isinstance(to, np.dtype) and np.can_cast(scalar_type(given), to, "same_kind"):
         return cast(given, to)
-    mismatch = "" if isinstance(to, np.dtype) else f"Data type mismatch of variable: {what}: "
+    if isinstance(to, np.dtype):
+        mismatch = ""
+    else:
+        mismatch = f"Data type mismatch of variable: {what}: "
     raise Problem(f"{mismatch}{what} holds {to} and can't take {given.type}{advised}")
 
 
 def _into_element(given: Value, to: np.dtype, target: ast.Subscript) -> Value:
     write = f"{ast.unparse(target)} = {'int' if to.kind == 'i' else f'np.{to}'}(…)"
-    return _stored(given, to, ast.unparse(target.value), f". Make it one of {given.type}, or write {write}")
+    return _convert_to(given, to, ast.unparse(target.value), f". Make it one of {given.type}, or write {write}")
 
 
 def call_of(source: Source, caller: Translation, args: list[Expression]) -> Value:
@@ -680,7 +710,7 @@ def call_of(source: Source, caller: Translation, args: list[Expression]) -> Valu
     end = Site(source, source.tree)
 
     def run(lanes: Lanes, mask: Mask) -> Any:
-        values = [one.run(lanes, mask) for one in given]
+        values = [argument.run(lanes, mask) for argument in given]
         for slot in own:
             lanes.held[slot].given = NOBODY
         for slot, value in zip(own, values):  # the parameters come first
@@ -705,7 +735,9 @@ def _one_of(several: Value, k: int) -> Value:
 def _known_values(parts: Sequence[Expression]) -> list[Any] | None:
     """Their values, if all of them are known before the launch."""
     known = [part.obj for part in parts if isinstance(part, Known)]
-    return known if len(known) == len(parts) else None
+    if len(known) == len(parts):
+        return known
+    return None
 
 
 def _compute_now(compute: Callable, *args: Any, **keywords: Any) -> Any:
@@ -730,5 +762,5 @@ def _like(x: Expression, other: Expression) -> Value:
     return cast(x, scalar_type(other))
 
 
-def _nothing(lanes: Lanes, mask: Mask) -> None:
+def _go_on(lanes: Lanes, mask: Mask) -> None:
     """All threads go on."""

@@ -28,7 +28,10 @@ class ArrayType:
     is_shared: bool = False
 
     def __str__(self) -> str:
-        what = "shared memory" if self.is_shared else f"array of {many(self.ndim, 'axis', 'axes')}"
+        if self.is_shared:
+            what = "shared memory"
+        else:
+            what = f"array of {many(self.ndim, 'axis', 'axes')}"
         return f"{self.dtype} {what}"
 
 
@@ -40,7 +43,9 @@ class Tuple:
     is_shape: bool = False
 
     def __str__(self) -> str:
-        return f"tuple of {len(self.types)}" if self.types else "nothing"
+        if self.types:
+            return f"tuple of {len(self.types)}"
+        return "nothing"
 
 
 VOID = Tuple(())  # of a function that returns nothing
@@ -62,12 +67,16 @@ def numpys_types() -> Iterator[None]:
 def held_as(kind: np.dtype) -> np.dtype:
     """What a thread holds for a number of this type: cupyx.jit makes a float of a float16 (`Scalar.__str__` in its
     _cuda_types.py). So it's rounded only where an array stores it."""
-    return FLOAT if kind == HALF else kind
+    if kind == HALF:
+        return FLOAT
+    return kind
 
 
 def type_of_range(stop: np.dtype) -> np.dtype:
     """What ``range(stop)`` counts in."""
-    return SIZE if _are_numpys.get() else stop
+    if _are_numpys.get():
+        return SIZE
+    return stop
 
 
 def type_of(x: Any) -> np.dtype:
@@ -77,8 +86,12 @@ def type_of(x: Any) -> np.dtype:
     if _are_numpys.get():
         return np.dtype(type(x))
     if isinstance(x, int) and not isinstance(x, bool):
-        return INT if -(2**31) <= x < 2**31 else SIZE
-    return BOOL if isinstance(x, bool) else np.dtype("f" if isinstance(x, float) else "F")
+        if -(2**31) <= x < 2**31:
+            return INT
+        return SIZE
+    if isinstance(x, bool):
+        return BOOL
+    return np.dtype("f" if isinstance(x, float) else "F")
 
 
 def same(a: Any, b: Any) -> bool:
@@ -150,7 +163,9 @@ def signature(name: str, types: Sequence[np.dtype]) -> tuple[list[np.dtype], np.
     # Bools come first, even refused ones. The others keep their places, since sorting is stable.
     for letters, out in sorted([*SIGNATURES[name], *refused], key=lambda entry: entry[0] not in ("?", "??")):
         if len(letters) == len(types) and all(fits(kind, np.dtype(letter)) for kind, letter in zip(types, letters)):
-            return None if (letters, out) in refused else ([np.dtype(letter) for letter in letters], np.dtype(out))
+            if (letters, out) in refused:
+                return None
+            return ([np.dtype(letter) for letter in letters], np.dtype(out))
     return None
 
 
@@ -158,7 +173,7 @@ def _comes_later(kind: np.dtype, other: np.dtype) -> bool:
     return ORDER.index(kind.char) <= ORDER.index(other.char)
 
 
-def signature_giving(name: str, out: np.dtype) -> tuple[list[np.dtype], np.dtype] | None:
+def signature_with_result(name: str, out: np.dtype) -> tuple[list[np.dtype], np.dtype] | None:
     """The first signature of this function whose result has this type: ``np.add(x, y, dtype=…)``."""
     for letters, result in SIGNATURES[name]:
         if np.dtype(result) == out:

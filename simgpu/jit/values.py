@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import values
+from .. import arithmetic
 from ..lines import warn_at_call
-from ..rules import FORMULAS, names
+from ..values import FORMULAS
+from ..words import word_set
 from .advice import UNSIGNED, hint, one_element
 from .errors import Problem
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
-from .types import BOOL, ArrayType, Tuple, held_as, is_number, number_as, signature, signature_giving, type_of
+from .types import BOOL, ArrayType, Tuple, held_as, is_number, number_as, signature, signature_with_result, type_of
 
 Run = Callable[[Lanes, Mask], Any]
 
@@ -81,7 +82,10 @@ def scalar_type(x: Expression) -> np.dtype:
     if isinstance(x, Known):
         return as_value(x).type
     if isinstance(x.type, ArrayType):
-        whole = "this is a whole array: write x[i]" if x.node is None else one_element(x.node, x.type.ndim)
+        if x.node is None:
+            whole = "this is a whole array: write x[i]"
+        else:
+            whole = one_element(x.node, x.type.ndim)
         raise Problem(f"a thread computes with one number at a time, and {whole}")
     if not isinstance(x.type, np.dtype):
         raise Problem(f"a thread computes with one number at a time, and this gives {x.type}")
@@ -112,11 +116,11 @@ def as_type(value: Any, to: np.dtype) -> Any:
     if not isinstance(value, (np.ndarray, np.generic)):
         value = np.asarray(value)[()]
     if to.kind in "iu" and value.dtype.kind in "fc":
-        return values.cast(value, to)[()]
+        return arithmetic.cast(value, to)[()]
     return value.astype(to)
 
 
-_PLAIN = names("""
+_PLAIN = word_set("""
     add subtract multiply maximum minimum fmax fmin absolute negative positive less less_equal greater greater_equal
     equal not_equal logical_and logical_or logical_not logical_xor invert bitwise_and bitwise_or bitwise_xor left_shift
     right_shift square conjugate fabs sign signbit isnan isinf isfinite copysign bitwise_count floor ceil trunc rint
@@ -124,7 +128,9 @@ _PLAIN = names("""
 
 
 def _integral_power(x: Any, y: Any) -> Any:
-    return np.where(y < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0)), np.power(x, np.maximum(y, 0)))
+    of_minus_one = 1 - 2 * (y & 1)
+    inverse = np.where(x == 1, 1, np.where(x == -1, of_minus_one, 0))
+    return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0)))
 
 
 # On single numbers, Python's operators are ten times as fast as NumPy's functions.
@@ -156,7 +162,10 @@ def apply(name: str, operands: Sequence[Expression], rule: str = "", gives: np.d
     If the program asks for a type of the result, `gives`, that decides.
     """
     types = [scalar_type(x) for x in operands]
-    found = signature(rule or name, types) if gives is None else signature_giving(name, gives)
+    if gives is None:
+        found = signature(rule or name, types)
+    else:
+        found = signature_with_result(name, gives)
     if found is None:
         raise Problem(f"{name} doesn't take {' and '.join(map(str, types))}")
     wanted, out = found
@@ -168,14 +177,19 @@ def apply(name: str, operands: Sequence[Expression], rule: str = "", gives: np.d
         raise
     compute = _FUNCTIONS.get(name) or getattr(np, name)
     if name in _ON_INTEGERS and wanted[0].kind in "biu":
-        compute = np.logical_and if name == "power" and wanted[0].kind == "b" else _ON_INTEGERS[name]
+        if name == "power" and wanted[0].kind == "b":
+            compute = np.logical_and
+        else:
+            compute = _ON_INTEGERS[name]
     cost = OPERATION if name in _PLAIN or name == "not" else FUNCTION
     held = held_as(out)
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         mask.spend(cost)
         value = compute(*[operand(lanes, mask) for operand in runs])
-        return value if value.dtype == held else as_type(value, held)
+        if value.dtype == held:
+            return value
+        return as_type(value, held)
 
     return Value(out, run)
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..device import current
 from ..memory import Stored
-from ..rules import SCALARS, device_among, refusal
+from ..places import device_among
+from ..refusals import SCALARS, refusal
 from .figures import Figures, card_of
 from .lanes import Lanes
 from .source import Site, Source
@@ -58,21 +59,26 @@ class vectorize:  # noqa: N801  (CuPy's name)
         if wrong := [x for x in args if not isinstance(x, (Stored, *SCALARS))]:
             raise refusal(vectorize, wrong[0], current())
         device = device_among(args) or current()
-        values = [x._values if isinstance(x, Stored) else x for x in args]
+        values = [x.host_values if isinstance(x, Stored) else x for x in args]
         arrays = [x for x in values if isinstance(x, np.ndarray)]
         kinds = tuple([x.dtype if hasattr(x, "dtype") else np.dtype(type(x)) for x in values])
         program = self._program(kinds)
         if not arrays:
             raise ValueError("Loop size is undecided.")
         shape = np.broadcast_shapes(*[x.shape for x in arrays])
-        types = program.result.types if isinstance(program.result, Tuple) else (program.result,)
+        if isinstance(program.result, Tuple):
+            types = program.result.types
+        else:
+            types = (program.result,)
         made = [device.compute(np.empty, shape, kind) for kind in types]
         if device.instead is None:
             self._run(device, program, [np.broadcast_to(x, shape).ravel() for x in values], kinds, made)
         moved = sum(x.nbytes for x in (*arrays, *made))
         device.launch(f"vectorize {self.pyfunc.__name__}", moved)
         results = tuple([device.new(x) for x in made])
-        return results if isinstance(program.result, Tuple) else results[0]
+        if isinstance(program.result, Tuple):
+            return results
+        return results[0]
 
     def _program(self, kinds: tuple[np.dtype, ...]) -> Program:
         """What it's compiled to for arguments of these types, once."""
@@ -83,7 +89,10 @@ class vectorize:  # noqa: N801  (CuPy's name)
                 raise TypeError(f"vectorize: {source.name} {source.takes}, got {len(kinds)}")
             with numpys_types():
                 program = Program(source, kinds, is_device=True)
-            several = program.result.types if isinstance(program.result, Tuple) else (program.result,)
+            if isinstance(program.result, Tuple):
+                several = program.result.types
+            else:
+                several = (program.result,)
             if not several or not all(isinstance(kind, np.dtype) for kind in several):
                 raise TypeError(f"vectorize: Invalid return type: {source.name} returns {program.result}")
             self._programs[key] = program

@@ -32,9 +32,9 @@ class Meetings:
     def part(self, lanes: Any, bits: np.ndarray, here: np.ndarray) -> None:
         """A barrier of these lanes, each with its mask. Both have an axis for blocks, one for warps, one for lanes."""
         for block, warp in np.argwhere(here.any(2)):
-            for one in np.unique(bits[block, warp][here[block, warp]]):
+            for mask in np.unique(bits[block, warp][here[block, warp]]):
                 lanes.step[block, warp] += 1
-                self._meet(lanes, int(block), int(warp), int(one))
+                self._meet(lanes, int(block), int(warp), int(mask))
 
     def _meet(self, lanes: Any, block: int, warp: int, mask: int) -> None:
         count = int(lanes.step[block, warp])

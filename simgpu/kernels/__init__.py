@@ -6,8 +6,7 @@ Read `parse.py` (the C as a tree), `numbers.py` (C's numbers), `threads.py` (wha
 
 from typing import Any, NoReturn
 
-from ..rules import names
-from ..words import in_words
+from ..words import in_words, word_set
 from .elementwise import ElementwiseKernel
 from .reduction import ReductionKernel
 from .threads import CompileException
@@ -49,7 +48,7 @@ class RawKernel:
         raise AttributeError(f"a RawKernel has no {name!r}")
 
 
-_OF_A_COMPILED_KERNEL = names("""
+_OF_A_COMPILED_KERNEL = word_set("""
     kernel attributes max_threads_per_block shared_size_bytes const_size_bytes local_size_bytes num_regs ptx_version
     binary_version cache_mode_ca max_dynamic_shared_size_bytes preferred_shared_memory_carveout
 """)
@@ -73,7 +72,10 @@ class RawModule:
         self.options, self.backend = options, backend
         self.translate_cucomplex = translate_cucomplex
         self.enable_cooperative_groups = enable_cooperative_groups
-        self.name_expressions = None if name_expressions is None else tuple(name_expressions)
+        if name_expressions is None:
+            self.name_expressions = None
+        else:
+            self.name_expressions = tuple(name_expressions)
         self.jitify = jitify
 
     def get_function(self, name: str) -> RawKernel:

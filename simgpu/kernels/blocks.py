@@ -23,7 +23,9 @@ def uses_of_identity(inputs: Sequence[np.ndarray], kept: tuple[int, ...], has_on
     reduced = shape[: len(shape) - len(kept)]
     size = math.prod(reduced)
     if has_one_of_each and reduces_with_cub(inputs[0], tuple(range(len(reduced)))):
-        return _uses_in_two_passes(size) if not kept else _uses_in_tiles(size, _tile(size))
+        if not kept:
+            return _uses_in_two_passes(size)
+        return _uses_in_tiles(size, _tile(size))
     return _uses_in_cupys_block(inputs, kept, size)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from .. import dispatch
 from ..device import current
 from ..memory import Stored
-from ..rules import SCALARS, one_device
+from ..places import one_device
+from ..refusals import SCALARS
 from .numbers import SIZE
 from .parse import Node, Parser
 from .threads import ALL, Indexer, Own, Raw, Threads, Variable
@@ -42,24 +43,24 @@ def parameters(text: str, is_const: bool) -> tuple[Parameter, ...]:
 class Kernel:
     """What elementwise kernels and reductions have in common. `parts` are its pieces of C, by name."""
 
-    _run: Any
+    run: Any
 
     def __init__(self, in_params: str, out_params: str, name: str, options: tuple, parts: dict[str, Any]) -> None:
         if not re.match("^[a-zA-Z_][a-zA-Z_0-9]*$", name):
             raise ValueError(f'Invalid kernel name: "{name}"')
         self.name = self.__name__ = name
-        self.options, self._parts = options, parts
+        self.options, self.parts = options, parts
         self.in_params, self.out_params = parameters(in_params, True), parameters(out_params, False)
         self.params, self.nin, self.nout = self.in_params + self.out_params, len(self.in_params), len(self.out_params)
         self.nargs = self.nin + self.nout
 
     @functools.cached_property
-    def _program(self) -> tuple[dict[str, list[Node]], Parser]:
+    def program(self) -> tuple[dict[str, list[Node]], Parser]:
         """The trees of its parts, made at the first call, when CuPy compiles it."""
         parser = Parser([*(p.type for p in self.params if isinstance(p.type, str)), "_type_reduce"])
-        return {part: parser.program(text, part) for part, text in self._parts.items()}, parser
+        return {part: parser.program(text, part) for part, text in self.parts.items()}, parser
 
-    def _check(self, args: tuple) -> tuple[Any, list[Any]]:
+    def check_arguments(self, args: tuple) -> tuple[Any, list[Any]]:
         """The device that computes, and the arguments as NumPy arrays and numbers."""
         if len(args) not in (self.nin, self.nargs):
             raise TypeError(
@@ -74,23 +75,26 @@ class Kernel:
                 raise TypeError(f"Unsupported type {type(x)}")
             elif place >= self.nin:
                 raise TypeError("Output arguments type must be cupy.ndarray")
-        values = [x._values if isinstance(x, Stored) else x for x in args]
+        values = [x.host_values if isinstance(x, Stored) else x for x in args]
         return current() if device is None else device.begin(), values
 
-    def _types(self, values: list[Any]) -> dict[str, np.dtype]:
+    def resolve_types(self, values: list[Any]) -> dict[str, np.dtype]:
         """What each letter stands for: the type of the arrays that have it. Outputs come before inputs."""
         types: dict[str, Any] = {}
         given = list(zip(self.params, values))
         for p, x in given[self.nin :] + given[: self.nin]:
             if isinstance(x, np.ndarray):
-                wanted = types.setdefault(p.type, x.dtype) if isinstance(p.type, str) else p.type
+                if isinstance(p.type, str):
+                    wanted = types.setdefault(p.type, x.dtype)
+                else:
+                    wanted = p.type
                 if wanted != x.dtype:
                     raise TypeError(f"Type is mismatched. {p.name} {x.dtype} {wanted}")
         if unknown := {p.type for p in self.params if isinstance(p.type, str)} - set(types):
             raise KeyError(f"{min(unknown)}: no array says which type it is")
         return types
 
-    def _outputs(self, device: Any, args: tuple, shape: tuple[int, ...], types: dict) -> list[Any]:
+    def make_outputs(self, device: Any, args: tuple, shape: tuple[int, ...], types: dict) -> list[Any]:
         """The outputs among the arguments, if they have this shape, or new ones."""
         made = list(args[self.nin :])
         if not made:
@@ -99,22 +103,24 @@ class Kernel:
             raise ValueError("Out shape is mismatched")
         return made
 
-    def _bind(self, p: Parameter, x: Any, types: dict, shape: tuple[int, ...]) -> Any:
+    def bind(self, p: Parameter, x: Any, types: dict, shape: tuple[int, ...]) -> Any:
         """What the parameter's name means to the threads."""
         if not isinstance(x, np.ndarray):
             number = x.item() if isinstance(x, np.integer) else x  # it has to fit, as a Python number has
             return Variable(np.array(number, types.get(p.type, p.type)), p.is_const)
-        return Raw(p.name, x, shape, p.is_const) if p.raw else Own(x, shape, p.is_const)
+        if p.raw:
+            return Raw(p.name, x, shape, p.is_const)
+        return Own(x, shape, p.is_const)
 
-    def _start(self, device: Any, types: dict, values: list[Any], *rest: Any) -> None:
+    def start(self, device: Any, types: dict, values: list[Any], *rest: Any) -> None:
         """Run it, unless we compute only shapes: then it reads and writes everything once."""
         if device.instead is None:
-            dispatch.quiet.run(self._run, device, types, values, *rest)
+            dispatch.quiet.run(self.run, device, types, values, *rest)
         else:
             arrays = [x for x in values if isinstance(x, np.ndarray)]
             device.launch(self.name, sum(x.nbytes for x in arrays), max(x.size for x in arrays))
 
-    def _launch(self, device: Any, threads: Threads, names: dict[str, Any], count: int = 1) -> None:
+    def count_launch(self, device: Any, threads: Threads, names: dict[str, Any], count: int = 1) -> None:
         """One launch. An element counts once, however often threads use it: after that, it's in the card's cache."""
         arrays = [x for x in names.values() if isinstance(x, (Own, Raw))]
         moved = sum(min(x.read_bytes, x.nbytes) + min(x.written_bytes, x.nbytes) for x in arrays)
@@ -158,27 +164,32 @@ class ElementwiseKernel(Kernel):
         """
         if block_size <= 0:
             raise ValueError("block_size must be greater than zero")
-        device, values = self._check(args)
+        device, values = self.check_arguments(args)
         plain = [x for p, x in zip(self.params, values) if isinstance(x, np.ndarray) and not p.raw]
         if plain and size != -1:
             raise ValueError("Specified 'size' can be used only if all of the ndarray are 'raw'.")
         if not plain and size == -1:
             raise ValueError("Loop size is undecided.")
-        shape = np.broadcast_shapes(*[x.shape for x in plain]) if plain else (size,)
-        types = self._types(values)
+        if plain:
+            shape = np.broadcast_shapes(*[x.shape for x in plain])
+        else:
+            shape = (size,)
+        types = self.resolve_types(values)
         if len(args) == self.nin and size == -1 and any(p.raw for p in self.out_params):
             raise ValueError("Output array size is Undecided")
-        made = self._outputs(device, args, shape, types)
+        made = self.make_outputs(device, args, shape, types)
         if math.prod(shape):
-            self._start(device, types, values[: self.nin] + [x._values for x in made], shape)
+            self.start(device, types, values[: self.nin] + [x.host_values for x in made], shape)
         if self.no_return:
             return None
-        return made[0] if self.nout == 1 and not self.return_tuple else tuple(made)
+        if self.nout == 1 and not self.return_tuple:
+            return made[0]
+        return tuple(made)
 
-    def _run(self, device: Any, types: dict, values: list[Any], shape: tuple[int, ...]) -> None:
-        parts, parser = self._program
+    def run(self, device: Any, types: dict, values: list[Any], shape: tuple[int, ...]) -> None:
+        parts, parser = self.program
         threads = Threads(shape, types, parser.functions)
-        names = {p.name: self._bind(p, x, types, shape) for p, x in zip(self.params, values)}
+        names = {p.name: self.bind(p, x, types, shape) for p, x in zip(self.params, values)}
         # For CuPy's threads, arrays that lie in one piece have one axis, unless they have to keep their shape.
         is_flat = self.reduce_dims and all(x.value.flags.c_contiguous for x in names.values() if isinstance(x, Own))
         if {"i", "_ind"} & parser.words:
@@ -190,4 +201,4 @@ class ElementwiseKernel(Kernel):
         if "i" in parser.words:
             names["i"] = Variable(i)
         threads.run_together(ALL, parts["operation"] + parts["after_loop"])
-        self._launch(device, threads, names)
+        self.count_launch(device, threads, names)

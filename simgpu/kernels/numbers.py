@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import values
+from .. import arithmetic
 from ..formulas import left_shift, right_shift
-from ..rules import names
+from ..words import word_set
 
 INT, SIZE = np.dtype("int32"), np.dtype("int64")
 
@@ -31,7 +31,7 @@ def cast(value: Any, dtype: np.dtype) -> Any:
     if value.dtype == dtype:
         return value
     if dtype.kind in "iu" and value.dtype.kind in "fc":
-        return values.cast(value, dtype)[()]
+        return arithmetic.cast(value, dtype)[()]
     return value.astype(dtype)
 
 
@@ -42,7 +42,9 @@ def alike(*operands: Any) -> list[Any]:
 
 def _quotient(x: Any, y: Any) -> Any:
     """C cuts off the digits after the point, even below zero."""
-    return np.true_divide(x, y) if x.dtype.kind in "fc" else np.floor_divide(x - np.fmod(x, y), y)
+    if x.dtype.kind in "fc":
+        return np.true_divide(x, y)
+    return np.floor_divide(x - np.fmod(x, y), y)
 
 
 def _round(x: Any) -> Any:
@@ -53,19 +55,23 @@ def _round(x: Any) -> Any:
 def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
     """A function that Python has and NumPy lacks, number by number."""
 
-    def one(x: float) -> float:
+    def compute_element(x: float) -> float:
         try:
             return function(x)
         except (ValueError, OverflowError) as error:
-            return math.inf if isinstance(error, OverflowError) else math.nan
+            if isinstance(error, OverflowError):
+                return math.inf
+            return math.nan
 
-    return lambda x: np.asarray(np.frompyfunc(one, 1, 1)(x), x.dtype)[()]
+    return lambda x: np.asarray(np.frompyfunc(compute_element, 1, 1)(x), x.dtype)[()]
 
 
 def _quantile(p: float) -> float:
     from statistics import NormalDist  # it loads a lot, and is rarely needed
 
-    return NormalDist().inv_cdf(p) if p not in (0, 1) else math.copysign(math.inf, p - 0.5)
+    if p not in (0, 1):
+        return NormalDist().inv_cdf(p)
+    return math.copysign(math.inf, p - 0.5)
 
 
 BINARY: dict[str, Callable] = {
@@ -78,10 +84,13 @@ ATOMIC: dict[str, np.ufunc] = {
     "atomicAdd": np.add, "atomicSub": np.subtract, "atomicMax": np.maximum, "atomicMin": np.minimum,
     "atomicAnd": np.bitwise_and, "atomicOr": np.bitwise_or, "atomicXor": np.bitwise_xor,
 }  # fmt: skip
+_NUMPYS = word_set("""
+    exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan sinh cosh tanh asin acos atan atan2 asinh acosh atanh
+    pow ceil floor trunc rint hypot copysign fmod fmax fmin fabs
+""")
 # For floating-point numbers. Integers become doubles. With an f at the end, as in expf and __expf, it's float32.
 _OF_FLOATS: dict[str, Callable] = {
-    **{name: getattr(np, name) for name in names("exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan sinh cosh"
-        " tanh asin acos atan atan2 asinh acosh atanh pow ceil floor trunc rint hypot copysign fmod fmax fmin fabs")},
+    **{name: getattr(np, name) for name in _NUMPYS},
     "round": _round, "rsqrt": lambda x: 1 / np.sqrt(x), "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide,
     "erf": _each(math.erf), "erfc": _each(math.erfc), "tgamma": _each(math.gamma),
     "erfinv": _each(lambda x: _quantile((x + 1) / 2) / math.sqrt(2)),
@@ -107,5 +116,8 @@ def call(name: str, operands: list[Any]) -> Any:
     short = name.removeprefix("__").removesuffix("_rn")
     is_single = short not in _OF_FLOATS and short.endswith("f")
     compute = _OF_FLOATS[short.removesuffix("f") if is_single else short]
-    kind = np.dtype("f") if is_single else common(*[value.dtype for value in operands])
+    if is_single:
+        kind = np.dtype("f")
+    else:
+        kind = common(*[value.dtype for value in operands])
     return compute(*[cast(value, kind if kind.kind in "fc" else np.dtype("d")) for value in operands])

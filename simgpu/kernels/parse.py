@@ -31,7 +31,7 @@ class Function(NamedTuple):
     letters: list[str]  # of its template
 
 
-def not_translated(line: str, what: str) -> NotImplementedError:
+def no_translation(line: str, what: str) -> NotImplementedError:
     return NotImplementedError(f"{what} can't be translated to NumPy: {line}. simgpu.jit has kernels in Python")
 
 
@@ -47,8 +47,17 @@ _WHITE = [  # what we skip, also across lines
 def _integer(found: re.Match) -> str:
     """NumPy's name for a type such as ``unsigned long long``."""
     words = found[0].split()
-    size = 8 if "char" in words else 16 if "short" in words else 64 if "long" in words else 32
-    return f"{'u' * ('unsigned' in words)}int{size} "
+    if "char" in words:
+        size = 8
+    elif "short" in words:
+        size = 16
+    elif "long" in words:
+        size = 64
+    else:
+        size = 32
+    if "unsigned" in words:
+        return f"uint{size} "
+    return f"int{size} "
 
 
 _SIMPLER: list[tuple[str, Any]] = [  # so that there are fewer ways to write the same
@@ -118,7 +127,7 @@ class Parser:
 
     def expect(self, word: str) -> None:
         if not self.follows(word):
-            raise not_translated(self.line, f"{self.word or 'the end'} where {word} should be")
+            raise no_translation(self.line, f"{self.word or 'the end'} where {word} should be")
 
     def take(self) -> str:
         """The next token, and go past it."""
@@ -127,7 +136,7 @@ class Parser:
 
     def name(self) -> str:
         if not self.word.isidentifier():
-            raise not_translated(self.line, f"{self.word or 'the end'} where a name should be")
+            raise no_translation(self.line, f"{self.word or 'the end'} where a name should be")
         return self.take()
 
     def comma_list(self, rule: Callable[[], Any], end: str) -> list[Any]:
@@ -141,7 +150,7 @@ class Parser:
 
     def type(self) -> Any:
         if self.word not in self.types:
-            raise not_translated(self.line, f"the type {self.word}")
+            raise no_translation(self.line, f"the type {self.word}")
         return self.types[self.take()]
 
     def function(self) -> None:
@@ -266,7 +275,9 @@ class Parser:
         if self.word in self.types:
             return Node("cast", line, (self.type(), self.braces()))
         name = self.name()
-        return Node("call", line, (name, self.braces())) if self.word == "(" else Node("name", line, (name,))
+        if self.word == "(":
+            return Node("call", line, (name, self.braces()))
+        return Node("name", line, (name,))
 
 
 def _number(text: str) -> Any:
@@ -275,7 +286,9 @@ def _number(text: str) -> Any:
     digits = text.rstrip("ul" if is_hex else "ulf")
     ending = text[len(digits) :]
     if not is_hex and (set(digits) & set(".e") or "f" in ending):
-        return np.float32(digits) if "f" in ending else np.float64(digits)
+        if "f" in ending:
+            return np.float32(digits)
+        return np.float64(digits)
     value = int(digits, 16 if is_hex else 8 if digits[0] == "0" else 10)
     for name in ("int32", "uint32", "int64", "uint64"):
         fits = value <= np.iinfo(name).max and ("l" not in ending or name[-2:] == "64")

@@ -53,15 +53,15 @@ class ReductionKernel(Kernel):
             if len(args) > self.nin:
                 raise ValueError("cannot specify 'out' as both a positional and keyword argument")
             args = (*args, out)
-        device, values = self._check(args)
+        device, values = self.check_arguments(args)
         plain = [x for p, x in zip(self.in_params, values) if isinstance(x, np.ndarray) and not p.raw]
         if not plain:
             raise ValueError("Loop size is undecided.")
-        shape, types = np.broadcast_shapes(*[x.shape for x in plain]), self._types(values)
+        shape, types = np.broadcast_shapes(*[x.shape for x in plain]), self.resolve_types(values)
         axes = range(len(shape)) if axis is None else axis
         axes = sorted(np.lib.array_utils.normalize_axis_tuple(axes, len(shape), "axis"))
         kept = tuple(1 if n in axes else length for n, length in enumerate(shape) if keepdims or n not in axes)
-        made = self._outputs(device, args, kept, types)
+        made = self.make_outputs(device, args, kept, types)
         if not math.prod(kept):
             return made[0]
         if not self.identity and 0 in shape:
@@ -71,18 +71,18 @@ class ReductionKernel(Kernel):
         for place, (p, x) in enumerate(zip(self.in_params, values)):
             if isinstance(x, np.ndarray) and not p.raw:
                 values[place] = np.moveaxis(np.broadcast_to(x, shape), axes, range(len(axes)))
-        self._start(device, types, values[: self.nin] + [x._values for x in made], len(axes))
+        self.start(device, types, values[: self.nin] + [x.host_values for x in made], len(axes))
         return made[0]
 
-    def _run(self, device: Any, types: dict, values: list[Any], count: int) -> None:
+    def run(self, device: Any, types: dict, values: list[Any], count: int) -> None:
         """Reduce the first `count` axes of the inputs."""
-        parts, parser = self._program
+        parts, parser = self.program
         inputs, outputs = values[: self.nin], values[self.nin :]
         shape = next(x.shape for p, x in zip(self.in_params, inputs) if isinstance(x, np.ndarray) and not p.raw)
         kept, size = shape[count:], math.prod(shape)
         kind = types.get(self.out_params[0].type, self.out_params[0].type)
         threads = Threads(shape, {**types, "_type_reduce": kind}, parser.functions)
-        names = {p.name: self._bind(p, x, types, shape) for p, x in zip(self.in_params, inputs)}
+        names = {p.name: self.bind(p, x, types, shape) for p, x in zip(self.in_params, inputs)}
         if {"_j", "_in_ind"} & parser.words:
             j = np.arange(size, dtype=SIZE).reshape(shape)
             names |= {"_j": Variable(j), "_in_ind": Indexer((size,), j)}
@@ -92,7 +92,7 @@ class ReductionKernel(Kernel):
         mapped = np.broadcast_to(threads.cast(self._value(threads, "map_expr"), kind), shape).reshape(-1, *kept)
         threads.shape = kept
         results = [(p, x if p.raw else x.reshape(kept)) for p, x in zip(self.out_params, outputs)]
-        names |= {p.name: self._bind(p, x, types, kept) for p, x in results}
+        names |= {p.name: self.bind(p, x, types, kept) for p, x in results}
         names["_out_ind"] = Indexer((math.prod(kept),), np.arange(math.prod(kept)).reshape(kept))
         start = threads.cast(self._value(threads, "identity"), kind)
         times = 1
@@ -103,15 +103,15 @@ class ReductionKernel(Kernel):
         mapped = np.concatenate([np.full((times, *kept), start), mapped])
         while len(mapped) > 1:  # the first half with the second, like the threads of a block
             half = len(mapped) // 2
-            combined = self._combined(threads, mapped[:half], mapped[half : 2 * half])
+            combined = self._combine(threads, mapped[:half], mapped[half : 2 * half])
             mapped = np.concatenate([np.broadcast_to(combined, (half, *kept)), mapped[2 * half :]])
         threads.names = known.new_child({"a": Variable(mapped[0])})
         threads.run_together(ALL, parts["post_map_expr"])
         # With one input and one output, CuPy reduces with CUB, as in `any`: two kernels for a whole array.
-        asked = launches.asked_by("any", (inputs[0], tuple(range(count))), {})
-        self._launch(device, threads, names, asked.kernels if len(inputs) == self.nout == 1 else 1)
+        commands = launches.commands_of("any", (inputs[0], tuple(range(count))), {})
+        self.count_launch(device, threads, names, commands.kernels if len(inputs) == self.nout == 1 else 1)
 
-    def _combined(self, threads: Threads, a: Any, b: Any) -> Any:
+    def _combine(self, threads: Threads, a: Any, b: Any) -> Any:
         outer = threads.names
         threads.names = outer.new_child({"a": Variable(a), "b": Variable(b)})
         found = threads.cast(self._value(threads, "reduce_expr"), threads.types["_type_reduce"])
@@ -123,7 +123,7 @@ class ReductionKernel(Kernel):
         key = start.dtype.char, start.tobytes()
         if key not in self._repeatable:
             before = dict(threads.work)
-            twice = self._combined(threads, start, start)
+            twice = self._combine(threads, start, start)
             threads.work = before
             self._repeatable[key] = bool(np.array_equal(twice, start, equal_nan=start.dtype.kind in "fc"))
         return self._repeatable[key]
@@ -135,9 +135,9 @@ class ReductionKernel(Kernel):
             f"{self.name}: its identity {self.identity} isn't neutral, and a card uses it {times:,} times for each of "
             "these results, since each thread of a block begins with it. How often depends on sizes, and on CuPy's "
             "version and settings, so don't count on the result. Take a neutral identity, such as 0 for a "
-            f"+ b, and add the rest in the last piece: {self._parts['post_map_expr']} + {self.identity}.",
+            f"+ b, and add the rest in the last piece: {self.parts['post_map_expr']} + {self.identity}.",
             NotNeutral,
         )
 
     def _value(self, threads: Threads, part: str) -> Any:
-        return threads.value(self._program[0][part][0], ALL)
+        return threads.value(self.program[0][part][0], ALL)

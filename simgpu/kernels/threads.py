@@ -14,7 +14,7 @@ import numpy as np
 
 from . import numbers
 from .numbers import SIZE, alike, cast, common
-from .parse import Function, Node, not_translated
+from .parse import Function, Node, no_translation
 
 _MOST_ROUNDS = 1_000_000
 _ZERO = SIZE.type(0)
@@ -38,7 +38,8 @@ class Variable:
         return self.value
 
     def write(self, mask: Any, value: Any) -> None:
-        value = value if mask is ALL else np.where(mask, value, self.value)
+        if mask is not ALL:
+            value = np.where(mask, value, self.value)
         self.value = value if value.base is None else value.copy()  # a view of an argument may change
 
 
@@ -49,7 +50,10 @@ class Own(Variable):
 
     def __init__(self, values: np.ndarray, shape: Any, is_const: bool) -> None:
         self.dtype, self.nbytes, self.is_const = values.dtype, values.nbytes, is_const
-        self.value = np.broadcast_to(values, shape) if values.shape != shape else values.view()
+        if values.shape != shape:
+            self.value = np.broadcast_to(values, shape)
+        else:
+            self.value = values.view()
 
     def read(self, mask: Any) -> Any:
         self.read_bytes = self.nbytes
@@ -85,8 +89,8 @@ class Element:
 
     def write(self, mask: Any, value: Any, ufunc: Any = None) -> None:
         """If several threads write to one element, one of them wins. With a `ufunc` such as np.add, all count."""
-        *where, value = [np.broadcast_to(part, self.raw.threads)[... if mask is ALL else mask]
-                         for part in (*self._where(mask), value)]  # fmt: skip
+        here: Any = ... if mask is ALL else mask
+        *where, value = [np.broadcast_to(part, self.raw.threads)[here] for part in (*self._where(mask), value)]
         self.raw.written_bytes += self._bytes(mask)
         if ufunc is None:
             self.raw.values[tuple(where)] = value
@@ -109,7 +113,9 @@ class Element:
             )
         if np.any(outside):
             number = np.where(outside, 0, number)
-        return (number,) if raw.values.ndim == 1 else np.unravel_index(number, raw.shape)
+        if raw.values.ndim == 1:
+            return (number,)
+        return np.unravel_index(number, raw.shape)
 
 
 class Indexer(NamedTuple):
@@ -137,7 +143,9 @@ class Threads:
         self.result: Any = None  # the variable with what the running function returns
 
     def dtype(self, kind: Any) -> np.dtype:
-        return self.types[kind] if isinstance(kind, str) else kind
+        if isinstance(kind, str):
+            return self.types[kind]
+        return kind
 
     def cast(self, value: Any, dtype: np.dtype) -> Any:
         if value.dtype.kind == "c" and dtype.kind not in "cb":
@@ -218,9 +226,10 @@ class Threads:
 
     def value(self, node: Node, mask: Any) -> Any:
         found = self.target(node, mask)
-        found = found.read(mask) if hasattr(found, "read") else found
+        if hasattr(found, "read"):
+            found = found.read(mask)
         if not isinstance(found, (np.ndarray, np.generic)):
-            raise not_translated(node.line, "an array, a pointer or nothing as a number")
+            raise no_translation(node.line, "an array, a pointer or nothing as a number")
         return found
 
     def test(self, node: Node, mask: Any) -> Any:
@@ -233,7 +242,9 @@ class Threads:
         dtype, values = self.dtype(kind), [self.value(part, mask) for part in parts]
         if len(values) == 2 and dtype.kind == "c":
             return cast(values[0] + values[1] * np.complex64(1j), dtype)
-        return self.cast(values[0], dtype) if values else dtype.type(0)
+        if values:
+            return self.cast(values[0], dtype)
+        return dtype.type(0)
 
     def at_unary(self, mask: Any, sign: str, node: Node) -> Any:
         if sign == "!":
@@ -245,7 +256,10 @@ class Threads:
         return self.compute(sign, self.value(left, mask), self.value(right, mask))
 
     def compute(self, sign: str, x: Any, y: Any) -> Any:
-        kind = common(x.dtype) if sign in ("<<", ">>") else common(x.dtype, y.dtype)
+        if sign in ("<<", ">>"):
+            kind = common(x.dtype)
+        else:
+            kind = common(x.dtype, y.dtype)
         if kind.kind in "fc" and sign in ("%", "&", "|", "^", "<<", ">>"):
             raise CompileException(f"{sign} takes whole numbers, got {x.dtype} and {y.dtype}: {self.line}")
         return self.count(kind, numbers.BINARY[sign](cast(x, kind), cast(y, kind)))
@@ -254,13 +268,19 @@ class Threads:
         """``&&`` and ``||``: only the threads that still need the right side look at it."""
         first = self.test(left, mask)
         second = self.test(right, mask & (first if sign == "&&" else ~first))
-        return first & second if sign == "&&" else first | second
+        if sign == "&&":
+            return first & second
+        return first | second
 
     def at_conditional(self, mask: Any, test: Node, yes: Node, no: Node) -> Any:
         holds = self.test(test, mask)
         x, y = self.value(yes, mask & holds), self.value(no, mask & ~holds)
         x, y = (x, y) if x.dtype == y.dtype else alike(x, y)
-        return np.where(holds, x, y) if np.ndim(holds) else x if holds else y
+        if np.ndim(holds):
+            return np.where(holds, x, y)
+        if holds:
+            return x
+        return y
 
     def at_assign(self, mask: Any, sign: str, left: Node, right: Node, gives_old: bool = False) -> Any:
         place, value = self.target(left, mask), self.value(right, mask)
@@ -269,7 +289,9 @@ class Threads:
         old = place.read(mask)
         found = old.copy() if gives_old else None
         new = self.store(place, self.compute(sign, old, value), mask)
-        return found if gives_old else new
+        if gives_old:
+            return found
+        return new
 
     def at_member(self, mask: Any, node: Node, name: str, args: list[Node]) -> Any:
         base = self.target(node, mask) if node.kind == "name" else None
@@ -277,10 +299,12 @@ class Threads:
             return [Variable(np.asarray(place, SIZE)) for place in np.unravel_index(base.number, base.shape)]
         if name in ("size", "ndim", "shape") and isinstance(base, (Raw, Indexer)):
             sizes = {"size": math.prod(base.shape), "ndim": len(base.shape)}
-            return [Variable(SIZE.type(n), True) for n in base.shape] if name == "shape" else SIZE.type(sizes[name])
+            if name == "shape":
+                return [Variable(SIZE.type(n), True) for n in base.shape]
+            return SIZE.type(sizes[name])
         if name in ("real", "imag") and not args:
             return getattr(np, name)(self.value(node, mask))
-        raise not_translated(self.line, f".{name}")
+        raise no_translation(self.line, f".{name}")
 
     def at_call(self, mask: Any, name: str, args: list[Node]) -> Any:
         if name in self.functions:
@@ -297,7 +321,7 @@ class Threads:
         try:
             value = numbers.call(name, values)
         except KeyError:
-            raise not_translated(self.line, f"the function {name}") from None
+            raise no_translation(self.line, f"the function {name}") from None
         except (TypeError, ValueError) as error:
             raise CompileException(f"{name}: {error}: {self.line}") from None
         return self.count(common(*[x.dtype for x in values]), value, 10)
@@ -313,13 +337,18 @@ class Threads:
             scope[name] = found if is_own else Variable(self.cast(found, types.get(kind, kind)))
         inner = copy.copy(self)  # a function has its own names, types, loops and result
         inner.names, inner.types, inner.left = self.outer.new_child(scope), types, []
-        inner.result = None if function.returns is None else Variable(inner.dtype(function.returns).type(0))
+        if function.returns is None:
+            inner.result = None
+        else:
+            inner.result = Variable(inner.dtype(function.returns).type(0))
         inner.run(function.body, mask)
-        return inner.result.value if inner.result else None
+        if inner.result:
+            return inner.result.value
+        return None
 
     def at_name(self, mask: Any, name: str) -> Any:
         if name not in self.names:
-            raise not_translated(self.line, f"the name {name}")
+            raise no_translation(self.line, f"the name {name}")
         return self.names[name]
 
     def at_index(self, mask: Any, base: Node, index: Node) -> Any:
@@ -333,7 +362,9 @@ class Threads:
             if (mask & outside).any():
                 raise IndexError(f"an index is outside, there are {len(found)} elements: {self.line}")
             number = np.where(outside, 0, number)
-            return np.choose(number, [part.value for part in found]) if number.ndim else found[int(number)]
+            if number.ndim:
+                return np.choose(number, [part.value for part in found])
+            return found[int(number)]
         if not isinstance(found, (Raw, Element)):
             raise CompileException(f"only a raw array has elements to choose: {self.line}")
         raw, begin = (found.raw, found.number) if isinstance(found, Element) else (found, _ZERO)
@@ -341,7 +372,7 @@ class Threads:
 
     def store(self, place: Any, value: Any, mask: Any, *ufunc: np.ufunc) -> Any:
         if not hasattr(place, "write"):
-            raise not_translated(self.line, "writing to this")
+            raise no_translation(self.line, "writing to this")
         if place.is_const:
             raise CompileException(f"a kernel can only write to its outputs: {self.line}")
         value = self.cast(value, place.dtype)

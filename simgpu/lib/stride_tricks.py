@@ -12,7 +12,7 @@ from ..surface import getter, lister
 
 def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
     """A view of the memory of `x` with this shape and these steps in bytes. Nothing checks that it stays inside."""
-    return x._view(np.lib.stride_tricks.as_strided(x._values, shape, strides))
+    return x.in_same_memory(np.lib.stride_tricks.as_strided(x.host_values, shape, strides))
 
 
 def sliding_window_view(
@@ -21,7 +21,8 @@ def sliding_window_view(
     """All windows of this shape, as a view."""
     if subok or writeable:
         raise NotImplementedError("sliding_window_view on a GPU takes neither subok nor writeable")
-    x = x if isinstance(x, Stored) else asarray(x)
+    if not isinstance(x, Stored):
+        x = asarray(x)
     return call(np.lib.stride_tricks.sliding_window_view, (x, window_shape, axis), {}, x.device)
 
 

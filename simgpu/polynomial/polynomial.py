@@ -46,8 +46,9 @@ def polycompanion(c: Any) -> Any:
 
 def polyval(x: Any, c: Any, tensor: bool = True) -> Any:
     """The value at `x` of the polynomials with the coefficients `c`: with `tensor`, of each at all points."""
-    c = _floating(array(c, ndmin=1, copy=None))
-    x = asarray(x) if isinstance(x, (tuple, list)) else x
+    c = _as_floats(array(c, ndmin=1, copy=None))
+    if isinstance(x, (tuple, list)):
+        x = asarray(x)
     if isinstance(x, Stored) and tensor:
         c = c.reshape(c.shape + (1,) * x.ndim)  # type: ignore[attr-defined]
     value = c[-1] + x * 0
@@ -58,8 +59,9 @@ def polyval(x: Any, c: Any, tensor: bool = True) -> Any:
 
 def polyvalfromroots(x: Any, r: Any, tensor: bool = True) -> Any:
     """The value at `x` of the polynomials with the roots `r`: with `tensor`, of each at all points."""
-    r = _floating(array(r, ndmin=1, copy=None))
-    x = asarray(x) if isinstance(x, (tuple, list)) else x
+    r = _as_floats(array(r, ndmin=1, copy=None))
+    if isinstance(x, (tuple, list)):
+        x = asarray(x)
     if isinstance(x, Stored):
         if tensor:
             r = r.reshape(r.shape + (1,) * x.ndim)  # type: ignore[attr-defined]
@@ -68,8 +70,10 @@ def polyvalfromroots(x: Any, r: Any, tensor: bool = True) -> Any:
     return np.prod(x - r, axis=0)
 
 
-def _floating(x: Any) -> Any:
-    return x.astype(float) if x.dtype.kind in "biu" else x
+def _as_floats(x: Any) -> Any:
+    if x.dtype.kind in "biu":
+        return x.astype(float)
+    return x
 
 
 __getattr__ = getter(__name__)

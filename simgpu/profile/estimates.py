@@ -33,7 +33,9 @@ class Estimate:
     def _remark(self) -> str:
         """If nothing happened, that's nearly always a mistake."""
         why = "Only arguments are moved to it: estimate(f, model, x), not a model that f reads."
-        return "" if self.receipt.timeline() else f"\nNothing ran on the GPU. {why}"
+        if self.receipt.timeline():
+            return ""
+        return f"\nNothing ran on the GPU. {why}"
 
 
 class Estimated(Card):
@@ -58,7 +60,9 @@ class Estimated(Card):
         """A copy, even of an array that's on a simulated GPU already. Receipts don't count it."""
         if not isinstance(x, Stored):
             return super().receive(x)  # type: ignore[misc]
-        return x if x.device is self else self.upload(x._values)
+        if x.device is self:
+            return x
+        return self.upload(x.host_values)
 
     def __repr__(self) -> str:
         return "Simulated:0 (estimate)"
@@ -82,10 +86,10 @@ def estimate(
     >>> estimate(np.matmul, x, x, shapes_only=True).seconds
     2.89 ms simulated (NVIDIA T4)
     """
-    return estimated(EstimatedDevice(preset(like), shapes_only, first_use), estimating, Receipt, fn, args)
+    return estimate_on(EstimatedDevice(preset(like), shapes_only, first_use), estimating, Receipt, fn, args)
 
 
-def estimated(device: Any, estimating: ContextVar, receipt: Callable[[], Any], fn: Callable, args: tuple) -> Estimate:
+def estimate_on(device: Any, estimating: ContextVar, receipt: Callable[[], Any], fn: Callable, args: tuple) -> Estimate:
     """The estimate of ``fn(*args)`` on this device, which is in use meanwhile."""
     before = estimating.set(device)
     try:

@@ -114,10 +114,18 @@ def _boxes(look: str, floor: int, boxes: list[tuple[float, ...]], as_shares: boo
     for x, width, above, height in boxes:
         # The edges of columns are stripes, too, and a narrow bar would have nothing but edges.
         has_edge = stripes if as_shares else width > 2 or fill == "none"
-        stroke = edge if has_edge else "none" if as_shares else fill
+        if has_edge:
+            stroke = edge
+        elif as_shares:
+            stroke = "none"
+        else:
+            stroke = fill
         around[stroke] += f"M{x:.2f} {floor - _BAR * above:.2f}h{width:.2f}v{-_BAR * height:.2f}h{-width:.2f}z"
         along += f"M{x:.2f} {floor - _BAR * height / 2:.2f}h{width:.2f}"
-    more = 'shape-rendering="crispEdges"' if as_shares else 'stroke-width=".8"'
+    if as_shares:
+        more = 'shape-rendering="crispEdges"'
+    else:
+        more = 'stroke-width=".8"'
     parts = [f'<path class="{look}" d="{d}" fill="{fill}" stroke="{stroke}" {more}/>' for stroke, d in around.items()]
     if stripes and not as_shares:
         dashes = f'stroke-width="{_BAR * height:g}" stroke-dasharray="{stripes}"'
@@ -161,11 +169,13 @@ class Timeline:
             )
         self.waits = [number for number, moment in enumerate(self.moments) if moment.kind == SYNCHRONIZE]
 
-    def seen(self, first: int = 0, count: int = 200, only_waits: bool = False) -> tuple[list[Bar], Any, str]:
+    def window(self, first: int = 0, count: int = 200, only_waits: bool = False) -> tuple[list[Bar], Any, str]:
         """What a picture of these events shows: its bars, from when to when, in seconds, and its sentence."""
         if first < 0 or count < 1:
             raise ValueError(f"first is at least 0 and count at least 1, got first={first}, count={count}")
-        what, numbers = ("wait", self.waits) if only_waits else ("event", range(len(self.moments)))
+        what, numbers = "event", list(range(len(self.moments)))
+        if only_waits:
+            what, numbers = "wait", self.waits
         chosen = numbers[first : first + count]
         if not chosen:
             there = f"this receipt has {len(numbers):,} {what}s"
@@ -176,24 +186,34 @@ class Timeline:
         if not bars:
             raise ValueError("these events take no time, so there is nothing to draw")
         span = min(bar.start for bar in bars), max(bar.end for bar in bars)
+        total = len(numbers)
         if only_waits:
             bars = [bar for bar in bars if bar.look != "order"]
-        total = len(numbers) + (0 if only_waits else self.receipt.events_left_out)
-        until = f"s {first + 1:,} to {first + len(chosen):,}" if len(chosen) > 1 else f" {first + 1:,}"
-        part = many(total, what) if len(chosen) == total else f"{what}{until} of {total:,}"
+        else:
+            total += self.receipt.events_left_out
+        if len(chosen) == total:
+            part = many(total, what)
+        elif len(chosen) == 1:
+            part = f"{what} {first + 1:,} of {total:,}"
+        else:
+            part = f"{what}s {first + 1:,} to {first + len(chosen):,} of {total:,}"
         host = _spent(bars, {"load": "loads new operations", "order": "asks", "wait": "waits"}) or "does nothing"
         gpu = _spent(bars, {"compute": "computes", **{lane: lane for lane in LANES[2:]}}) or "has no work"
         sentence = f"Timeline, simulated ({self.receipt.seconds.card}), {part}: in {duration(span[1] - span[0])} "
         sentence += f"the host {host}; the GPU {gpu}."
         longest, line = max(_waits(shown), default=(0.0, ""), key=lambda wait: wait[0])
-        return bars, span, sentence + (f" The longest wait, {duration(longest)}, is in {line}." if longest else "")
+        if longest:
+            sentence += f" The longest wait, {duration(longest)}, is in {line}."
+        return bars, span, sentence
 
 
 def _spent(bars: list[Bar], what: dict[str, str]) -> str:
     """``asks for 16 µs and waits for 29 µs``: how long for each look or lane, without zeros."""
     spent = {name: sum(b.end - b.start for b in bars if key in (b.lane, b.look)) for key, name in what.items()}
     parts = [f"{name} for {duration(time)}" for name, time in spent.items() if time]
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _waits(shown: list[Moment]) -> Iterable[tuple[float, str]]:

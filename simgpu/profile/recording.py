@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import events
 from ..events import Event, listeners
-from ..lines import Place, place_of_call, text_of
+from ..lines import Line, line_of_call, text_of
 from ..places import estimating
 from ..words import as_table, many
 from .pictures import Moment, Picture, Timeline, draw
@@ -60,7 +60,7 @@ class LineCosts:
     waits: int = 0
     seconds: float | None = 0.0
     implicit: int = 0
-    place: Place = ("", 0)
+    place: Line = ("", 0)
 
     def add(self, event: Event) -> None:
         self.launches += event.times * (event.kind == events.LAUNCH)
@@ -87,8 +87,15 @@ _LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     hidden = f"not visible on {', '.join(map(repr, receipt._invisible))}"
     names = sorted(receipt.launched.items(), key=lambda item: (-item[1], item[0]))
-    what = ", ".join(f"{name} {count:,}" for name, count in names[:MOST_NAMES]) + ", …" * (len(names) > MOST_NAMES)
-    yield "launches", hidden if receipt.launches is None else f"{receipt.launches:,}{what and f': {what}'}"
+    shown = [f"{name} {count:,}" for name, count in names[:MOST_NAMES]]
+    if len(names) > MOST_NAMES:
+        shown.append("…")
+    if receipt.launches is None:
+        yield "launches", hidden
+    elif shown:
+        yield "launches", f"{receipt.launches:,}: {', '.join(shown)}"
+    else:
+        yield "launches", f"{receipt.launches:,}"
     if receipt.memsets:
         yield "memsets", f"{receipt.memsets:,}"
     by_hand = {figures.name: figures.summary for figures in receipt.kernels}  # the latest launch of each
@@ -100,7 +107,10 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     yield "synchronizations", f"{receipt.synchronizations:,}"
     if receipt.first_uses:
         yield "first uses", f"{receipt.first_uses:,}"
-    yield "peak memory", hidden if receipt.peak_memory is None else f"{receipt.peak_memory:,} bytes"
+    if receipt.peak_memory is None:
+        yield "peak memory", hidden
+    else:
+        yield "peak memory", f"{receipt.peak_memory:,} bytes"
     if receipt.events_left_out:
         yield "timeline", f"the first {len(receipt.timeline()):,} events; {receipt.events_left_out:,} more left out"
 
@@ -118,7 +128,8 @@ class Lines(list):
         rows = [("launches", "copies", "bytes", "waits", "device's time", "line")]
         for costs in self[:MOST_LINES]:
             counts = [f"{number:,}" for number in (costs.launches, costs.copies, costs.bytes, costs.waits)]
-            rows.append((*counts, "not visible" if costs.seconds is None else duration(costs.seconds), costs.line))
+            time = "not visible" if costs.seconds is None else duration(costs.seconds)
+            rows.append((*counts, time, costs.line))
         left = len(self) - MOST_LINES
         return "\n".join(as_table(rows) + [f"and {left:,} more lines"] * (left > 0))
 
@@ -158,7 +169,7 @@ class Receipt:
         self._invisible: list[Any] = []
         self._events: list[tuple] = []  # what happened and where; and its span, or the time on this machine
         self._once: dict[tuple, tuple] = {}  # what happened and where, kept once: most of it happens again
-        self._lines: dict[Place, LineCosts] = defaultdict(LineCosts)
+        self._lines: dict[Line, LineCosts] = defaultdict(LineCosts)
         self._used: list[Any] = []  # the simulated devices that did work
         self._begin = self._wall_begin = 0.0
         self._wall_first: float | None = None  # when the first event came
@@ -194,7 +205,9 @@ class Receipt:
     def _devices(self) -> list[Any]:
         from ..device import devices
 
-        return [estimating.get()] if estimating.get() else devices()
+        if estimating.get():
+            return [estimating.get()]
+        return devices()
 
     def _device(self) -> Any:
         from ..device import current
@@ -211,7 +224,7 @@ class Receipt:
     def _record(self, event: Event) -> None:
         if getattr(event.device, "estimate", None) is not self._estimate:
             return
-        place, now = place_of_call(), time.perf_counter()
+        place, now = line_of_call(), time.perf_counter()
         with self._lock:
             if self._wall_first is None:
                 self._wall_first = now
@@ -242,7 +255,9 @@ class Receipt:
     def seconds(self) -> Seconds:
         """The time until all requested work is done. While the receipt is open, it's the time so far."""
         simulated = self.simulated_seconds
-        return Seconds(self.wall_seconds, "measured") if simulated is None else simulated
+        if simulated is None:
+            return Seconds(self.wall_seconds, "measured")
+        return simulated
 
     @property
     def simulated_seconds(self) -> Seconds | None:
@@ -259,7 +274,9 @@ class Receipt:
     @property
     def wall_seconds_in_use(self) -> float:
         """The real time on this machine since the first event, so without a program's imports. In seconds."""
-        return 0.0 if self._wall_first is None else self._now()[1] - self._wall_first
+        if self._wall_first is None:
+            return 0.0
+        return self._now()[1] - self._wall_first
 
     def timeline(self) -> list[Moment]:
         """The events in order, at most 100,000. `events_left_out` says how many more there were."""
@@ -297,7 +314,7 @@ class Receipt:
         how busy each lane is in each short interval. A notebook shows it; ``.svg`` is its text. Raises `ValueError` if
         a device doesn't report times, or if there are no such events.
         """
-        return draw(*Timeline(self).seen(first, count, only_waits), self.seconds.card)
+        return draw(*Timeline(self).window(first, count, only_waits), self.seconds.card)
 
 
 def receipt() -> Receipt:

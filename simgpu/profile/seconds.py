@@ -23,7 +23,9 @@ def _operator(name: str, is_sum: bool) -> Any:
             )
         value = getattr(float, name)(self, other)
         is_bare = value is NotImplemented or is_time and not is_sum
-        return value if is_bare else Seconds(value, self.kind, self.card)
+        if is_bare:
+            return value
+        return Seconds(value, self.kind, self.card)
 
     return method
 
@@ -70,7 +72,9 @@ class Seconds(float, metaclass=_Short):
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
-        return format(float(self), spec) if spec else str(self)
+        if spec:
+            return format(float(self), spec)
+        return str(self)
 
     def __reduce__(self) -> Any:
         return Seconds, (float(self), self.kind, self.card)
@@ -90,7 +94,11 @@ def duration(seconds: float) -> str:
     size = abs(seconds)
     if size >= 100 or size == 0:
         return f"{float(seconds):,.0f} s"
+    if size >= 1:
+        return f"{float(seconds):.3g} s"
     if size >= 0.0995:
-        return f"{float(seconds):.{3 if size >= 1 else 2}g} s"
-    factor, unit = next((f, u) for f, u in ((1e3, "ms"), (1e6, "µs"), (1e9, "ns")) if size * f >= 0.9995 or u == "ns")
-    return f"{float(seconds) * factor:.3g} {unit}"
+        return f"{float(seconds):.2g} s"
+    for factor, unit in ((1e3, "ms"), (1e6, "µs")):
+        if size * factor >= 0.9995:
+            return f"{float(seconds) * factor:.3g} {unit}"
+    return f"{float(seconds) * 1e9:.3g} ns"

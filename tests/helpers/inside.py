@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 NAMES = {
+    "array_kinds": "array_kind several_cards",
     "layers.activations": "identity",
     "arrays": "add_at by_element device_of library_of refuse_tensor tensor_in_words",
     "autodiff.derivatives.elementwise": "fit",
@@ -49,12 +50,14 @@ NAMES = {
     "simgpu.launches": "tiles",
     "simgpu.lines": "text_of",
     "simgpu.memory": "OutOfMemoryError Stored",
+    "simgpu.places": "PerformanceWarning",
     "simgpu.presets": "ARCHITECTURES PRESETS Preset preset",
-    "simgpu.rules": "DIFFERENT PerformanceWarning names",
+    "simgpu.values": "DIFFERENT",
+    "simgpu.words": "word_set",
     "training": "History",
     "training.loop": "Bar Interrupts",
     "tree.flat": "Attribute",
-    "tree.ties": "address is_array is_trainable_array lies_alike overlaps parameter_key same_view",
+    "tree.ties": "is_array is_trainable_array lies_alike overlaps parameter_key same_view",
     "tree.walks": "nodes",
     "optim.update": "Leaf",
     "writing": "whole_file write_whole",
@@ -83,7 +86,7 @@ OTHERS = {
     "simulated_gpu": "devices.simulated",
     "recurrent": "layers.recurrent",
     "svg_pictures": "simgpu.profile.pictures",
-    "values": "simgpu.values",
+    "arithmetic": "simgpu.arithmetic",
     "types": "simgpu.jit.types",
     "usable": "devices.cupy.usable",
     "windows": "autodiff.derivatives.windows",

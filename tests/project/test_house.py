@@ -147,7 +147,7 @@ KNOWING_THE_INSIDE = {
     "fluxlite/tree/test_ties.py", "project/test_house.py", "project/test_recording.py",
     "project/test_security.py", "helpers/inside.py",
 }  # fmt: skip
-PUBLIC = "fluxlite_course|fluxlite(.(cuda|cuda.jit|amdgpu|metal|devices|distributed|simulated))?"
+PUBLIC = "fluxlite_course|fluxlite(.(cuda|cuda.jit|amdgpu|metal|devices|devices.plugin|distributed|simulated))?"
 
 
 def test_only_a_few_tests_know_where_something_is_inside():

@@ -8,11 +8,11 @@ W, N)``: neighbours are then computed alike, in long runs. `np.swapaxes` shows t
 import functools
 import math
 import operator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
+from ...array_kinds import array_kind
 from ...arrays import astype, in_float32, is_half, primitive
 from ..rules import rule
 from ..tracked import plain
@@ -147,10 +147,10 @@ def _pieces(x, at, inputs, places):
     return [slice(i, i + many) for i in range(0, places[0], many)] if many < places[0] else [slice(None)]
 
 
-@functools.singledispatch
 def sliding(x, extent, axes):
-    """All windows of this extent along these axes, as a view. A device says here if it has a better way."""
-    return sliding_window_view(x, extent, axes)
+    """All windows of this extent along these axes, as a view: NumPy's way, or a better one that a device has."""
+    kind: Any = array_kind(x)
+    return kind.sliding(x, extent, axes)
 
 
 def _laid_out(x, at):

@@ -1,28 +1,19 @@
 """NVIDIA and AMD GPUs, through CuPy, which is imported when it's first needed, never by ``import fluxlite``."""
 
-import abc
 import contextlib
 import functools
 import operator
 import warnings
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ... import arrays
-from ...arrays import device_of
-from ...tree.ties import address
+from ...array_kinds import ArrayKind, register, several_cards
+from ...tree.ties import on_card_of
 from ..base import DEVICE_TO_DEVICE, DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, Device, Memory, Stopwatch, tell
 from .usable import usable
-
-
-class CupyArray(abc.ABC):  # noqa: B024
-    """Stands for `cupy.ndarray`, which it knows by name, so that CuPy needn't be imported."""
-
-    @classmethod
-    def __subclasshook__(cls, kind: type) -> bool:
-        return any((base.__module__, base.__qualname__) == ("cupy", "ndarray") for base in kind.__mro__)
 
 
 class CupyDevice(GPU):
@@ -210,13 +201,10 @@ def _cupy() -> Any:
 def cupy_devices(backend: str) -> list[Device]:
     if not usable(backend):
         return []
-    from .fused import launch
-
-    _cut_windows_by_strides()
-    arrays.launchers[_cupy().ndarray] = launch
+    register(_cupy().ndarray, CUPY)
     found: list[Device] = [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
     if len(found) > 1:
-        arrays.card_getters[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
+        several_cards.add(_cupy().ndarray)
     return found
 
 
@@ -227,29 +215,24 @@ def cupy_device(index: int) -> CupyDevice:
     return AMDGPUDevice(index, name) if runtime.is_hip else CUDADevice(index, name)
 
 
-@functools.cache
-def _cut_windows_by_strides() -> None:
-    """CuPy's `sliding_window_view` copies the windows' sizes to the card, and waits for checks."""
-    from ...autodiff.derivatives.windows import sliding
-
-    @sliding.register(_cupy().ndarray)
-    def _(x: Any, extent: tuple[int, ...], axes: tuple[int, ...]) -> Any:
-        lengths = {axis: x.shape[axis] - size + 1 for size, axis in zip(extent, axes)}
-        shape = (*(lengths.get(axis, length) for axis, length in enumerate(x.shape)), *extent)
-        strides = (*x.strides, *(x.strides[axis] for axis in axes))
-        return _cupy().lib.stride_tricks.as_strided(x, shape, strides)
+# -- what's asked of its arrays --------------------------------------------------------------------------------------
 
 
-address.register(CupyArray, lambda x: x.data.ptr)
-device_of.register(CupyArray, lambda x: cupy_device(x.device.id))
+def _device_of(x: Any) -> CupyDevice:
+    return cupy_device(x.device.id)
+
+
+def _address(x: Any) -> int:
+    return x.data.ptr
+
+
 # CuPy adds with atomic operations, which these types lack: they go through one that has them, which changes no integer.
 _ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "u8"}
 
 
-@arrays.add_at_positions.register(CupyArray)
 def _add_at(total: Any, index: Any, values: Any) -> None:
     add_at, instead = _cupy().add.at, _ADDED_AS.get(total.dtype.str[1:])
-    with arrays.on_card_of(total):
+    with on_card_of(total):
         if total.dtype.kind == "c":
             add_at(total.real, index, values.real)
             add_at(total.imag, index, values.imag)
@@ -259,3 +242,28 @@ def _add_at(total: Any, index: Any, values: Any) -> None:
             wide = total.astype(instead)
             add_at(wide, index, values.astype(instead))
             total[...] = wide.astype(total.dtype)
+
+
+def _sliding(x: Any, extent: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """CuPy's `sliding_window_view` copies the windows' sizes to the card, and waits for checks."""
+    lengths = {axis: x.shape[axis] - size + 1 for size, axis in zip(extent, axes)}
+    shape = (*(lengths.get(axis, length) for axis, length in enumerate(x.shape)), *extent)
+    strides = (*x.strides, *(x.strides[axis] for axis in axes))
+    return _cupy().lib.stride_tricks.as_strided(x, shape, strides)
+
+
+def _launch(function: Callable, args: tuple) -> Any:
+    from .fused import launch  # only a program with a card needs to load it
+
+    return launch(function, args)
+
+
+CUPY = ArrayKind(
+    device_of=_device_of,
+    address=_address,
+    add_at=_add_at,
+    sliding=_sliding,
+    launch=_launch,
+    card=operator.attrgetter("device"),  # CuPy's own, which `with` enters
+)
+register("cupy.ndarray", CUPY)  # by name: CuPy isn't imported yet

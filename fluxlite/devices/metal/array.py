@@ -15,12 +15,7 @@ import mlx.core as mx
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ... import arrays
-from ...arrays import device_of
-from ...autodiff.tracked import ArrayMethods
-from ...tree.ties import address
-from ..base import DEVICE_TO_DEVICE, HOST_TO_DEVICE, tell
-from ..simulated import HostReads, one_number
+from ..plugin import DEVICE_TO_DEVICE, HOST_TO_DEVICE, ArrayKind, ArrayMethods, HostReads, one_number, register, tell
 
 
 class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
@@ -55,7 +50,7 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
     def _place(self) -> tuple:
         """Where a view's elements are in its base's memory, as MLX says it: shape, strides and start."""
-        start: Any = address(self) - address(self.base)  # type: ignore[operator]
+        start = _address(self) - _address(self.base)
         return self.shape, [stride // self.itemsize for stride in self.strides], start // self.itemsize
 
     def replace(self, values: Any) -> "MetalArray":
@@ -178,12 +173,17 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         return self.device.new(self.values, np.empty_like(self.layout, order=order))
 
 
+def _address(x: Any) -> int:
+    """Where its layout starts, in the host's memory; views of one array start where NumPy's views would."""
+    return x.layout.__array_interface__["data"][0]
+
+
 def _by_stride(x: MetalArray) -> list[int]:
     return sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
 
 
 def _is_same(x: MetalArray, y: Any) -> bool:
-    return isinstance(y, MetalArray) and (address(x), x.shape, x.strides) == (address(y), y.shape, y.strides)
+    return isinstance(y, MetalArray) and (_address(x), x.shape, x.strides) == (_address(y), y.shape, y.strides)
 
 
 def _is_foreign(x: Any) -> bool:
@@ -231,11 +231,11 @@ def as_dtype(x: Any, dtype: Any) -> Any:
     return x.astype(mlx_dtype(dtype)) if isinstance(x, mx.array) else mx.array(np.array(x, dtype), mlx_dtype(dtype))
 
 
-address.register(MetalArray, lambda x: address(x.layout))
-device_of.register(MetalArray, operator.attrgetter("device"))
-arrays.read_only_types.add(MetalArray)
-
-
-@arrays.add_at_positions.register(MetalArray)
 def _add_at(total: MetalArray, index: Any, values: Any) -> None:
     total._scatter(index, as_dtype(values.values, total.dtype), add=True)
+
+
+register(
+    MetalArray,
+    ArrayKind(device_of=operator.attrgetter("device"), address=_address, add_at=_add_at, can_freeze=True),
+)

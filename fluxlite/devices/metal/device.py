@@ -7,8 +7,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from ..base import DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, Memory, tell
-from ..simulated import CountedGenerator, SimulatedDevice
+from ..plugin import DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, CountedGenerator, Memory, ScalarReads, tell
 from .array import MetalArray, mlx_dtype, numpy_dtype
 from .functions import call_function, call_ufunc
 
@@ -17,7 +16,7 @@ from .functions import call_function, call_ufunc
 _STARTED_TOGETHER = 256
 
 
-class MetalDevice(GPU):
+class MetalDevice(ScalarReads, GPU):
     """An Apple GPU (Flux: ``FluxMetalDevice``). There's one, number 0. It has no float64, but MLX on the CPU does."""
 
     backend = "Metal"
@@ -42,8 +41,6 @@ class MetalDevice(GPU):
         host = np.empty_like(x.layout)
         host[...] = np.asarray(x.values)
         return host
-
-    _reads = SimulatedDevice._reads  # whether a single number may be read
 
     def new(self, values: Any, layout: Any = None) -> MetalArray:
         result = MetalArray(values, self, layout)

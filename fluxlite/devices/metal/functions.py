@@ -11,8 +11,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from ...autodiff.rules import COMPOSED, load_rarer
-from ..simulated import COMPARISONS, SCALARS, refusal
+from ..plugin import COMPARISONS, COMPOSED, SCALARS, load_rarer, refusal
 from .array import MetalArray, as_dtype, numpy_dtype
 
 

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from inside import names
+from inside import word_set
 from operands import NUMPY_2_0
 
 from fluxlite.devices import cpu
@@ -64,8 +64,8 @@ METHODS = {
     "conj": (Z, {}), "conjugate": (Z, {}), "tobytes": (F.T, dict(order="F")), "tolist": (F, {}), "item": (V[:1], {}),
 }  # fmt: skip
 # Tests below.
-TOLD_BELOW = names("dump dumps get reduced_view reshape scatter_add scatter_max scatter_min set tofile transpose")
-ATTRIBUTES = names("T base device dtype flags flat imag itemsize mT nbytes ndim real shape size strides")
+TOLD_BELOW = word_set("dump dumps get reduced_view reshape scatter_add scatter_max scatter_min set tofile transpose")
+ATTRIBUTES = word_set("T base device dtype flags flat imag itemsize mT nbytes ndim real shape size strides")
 # What CuPy has and the simulation doesn't, and why.
 LEFT_OUT = {
     "cstruct data mdspan toDlpack": "the address of memory that no kernel of another library could read",
@@ -136,7 +136,7 @@ def test_every_method_of_cupys_is_here_or_left_out_for_a_reason():
     assert ours == {*METHODS, *TOLD_BELOW, *ATTRIBUTES}
     cupy = pytest.importorskip("cupy")
     theirs = {name for name in dir(cupy.ndarray) if name[0] != "_"}
-    assert theirs - ours == names(" ".join(LEFT_OUT)) and ours <= theirs
+    assert theirs - ours == word_set(" ".join(LEFT_OUT)) and ours <= theirs
 
 
 # CuPy knows subclasses of its arrays, and sums have no other default there than here.

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from inside import BACKENDS, DeviceID, arrays, usable
+from inside import BACKENDS, DeviceID, several_cards, usable
 from inside import device as cuda
 
 import fluxlite as fl
@@ -94,7 +94,7 @@ def with_cupy(monkeypatch):
     yield put
     monkeypatch.undo()
     forget()
-    arrays.card_getters.clear()
+    several_cards.clear()
 
 
 # -- functional -----------------------------------------------------------------------------------------------------

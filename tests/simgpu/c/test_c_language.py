@@ -43,9 +43,9 @@ FLOATS = [0, -0.5, 0.6, -1, -1.5, 300, 3e9, -3e9, 1e19, -1e19, 2e19, np.inf, -np
 @pytest.mark.parametrize("operation", ["y = ({out})x", "y = x", "{out} z = x; y = z", "y = 0; y += ({out})x"])
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_a_float_that_an_integer_cannot_hold(operation, source, out):
-    from simgpu import values
+    from simgpu import arithmetic
 
-    wanted = values.cast(np.array(FLOATS, source), np.dtype(out)).tolist()
+    wanted = arithmetic.cast(np.array(FLOATS, source), np.dtype(out)).tolist()
     assert computed(operation.format(out=out), FLOATS, source, out) == wanted
 
 

@@ -46,7 +46,7 @@ def test_a_generators_values_are_numpys(name):
     args = ARGUMENTS[name]
     if name == "dirichlet":
         args = (simgpu.asarray(np.array(args[0])),)
-    wanted = getattr(np.random.default_rng(3), name)(*(getattr(x, "_values", x) for x in args), size=5)
+    wanted = getattr(np.random.default_rng(3), name)(*(getattr(x, "host_values", x) for x in args), size=5)
     np.testing.assert_allclose(getattr(random.default_rng(3), name)(*args, size=5).get(), wanted)
 
 

@@ -14,10 +14,10 @@ from inside import Stored
 from numpy.testing.overrides import get_overridable_numpy_array_functions
 
 from fluxlite import receipt
-from simgpu import dispatch, launches, shapes
-from simgpu import rules as surface
+from simgpu import dispatch, launches, refusals, shapes
+from simgpu.words import word_set
 
-FUNCTIONS = {surface.name_of(f): f for f in get_overridable_numpy_array_functions() if not surface.is_lacking(f)}
+FUNCTIONS = {refusals.name_of(f): f for f in get_overridable_numpy_array_functions() if not refusals.is_lacking(f)}
 FUNCTIONS = {name: f for name, f in FUNCTIONS.items() if "._" not in name}
 
 # Not called here.
@@ -152,7 +152,7 @@ ALL_CALLS = """
 """
 ALL_CALLS = re.sub(r"\n +", " ", ALL_CALLS).strip().splitlines()
 ALL_CALLS = [name + call for call, _, names in (line.partition("  ") for line in ALL_CALLS) for name in names.split()]
-BY_POSITION = surface.names("unique_all unique_counts unique_inverse unique_values")  # whatever their signatures say
+BY_POSITION = word_set("unique_all unique_counts unique_inverse unique_values")  # whatever their signatures say
 CALLS = [line for line in ALL_CALLS if line.partition("(")[0] in FUNCTIONS]  # not every NumPy has each
 
 
@@ -189,7 +189,7 @@ def forms(function, args, kwargs):
     if not parameters_of(function):
         return [((*args, *kwargs.values()), {})]
     by_position = [p for p in parameters_of(function) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    refused = surface.refused_keywords(function)
+    refused = refusals.refused_keywords(function)
     never = {p.name for p in by_position if p.kind is p.POSITIONAL_ONLY} | refused
     names = list(kwargs)
     most = sum(name == p.name for name, p in zip(names, by_position)) if not args else 0
@@ -218,7 +218,7 @@ def same(found, right):
 
 
 # What isn't compared: memory that nobody has written, vectors that are right with either sign, words about a device.
-ANY_VALUE = surface.names("empty_like linalg.eig linalg.eigh linalg.svd linalg.qr array_repr array_str array2string")
+ANY_VALUE = word_set("empty_like linalg.eig linalg.eigh linalg.svd linalg.qr array_repr array_str array2string")
 
 
 @pytest.fixture(autouse=True)
@@ -258,7 +258,7 @@ def test_all_forms_of_a_call_are_one(line, simulated):
     for number in range(len(forms(function, *given))):
         args, kwargs = forms(*on(simulated, line))[number]
         result, costs = counted(function, args, kwargs)
-        if surface.name_of(function) not in ANY_VALUE:
+        if refusals.name_of(function) not in ANY_VALUE:
             same(plain(result), right)
         same([x.get() for x in (*args, *kwargs.values()) if isinstance(x, Stored)][: len(changed)], changed)
         seen.append(costs)
@@ -287,7 +287,7 @@ def shapes_in(result):
 
 def takes_out(line):
     function, args, kwargs = asked(line)
-    return "out" in {p.name for p in parameters_of(function)} - surface.refused_keywords(function)
+    return "out" in {p.name for p in parameters_of(function)} - refusals.refused_keywords(function)
 
 
 @pytest.mark.parametrize("line", [line for line in CALLS if takes_out(line)])

@@ -13,11 +13,12 @@ from numpy.testing.overrides import get_overridable_numpy_array_functions, get_o
 
 import simgpu
 from fluxlite.simulated import SimulatedArray
-from simgpu import rules as surface
+from simgpu import refusals
+from simgpu.words import word_set
 
 cupy = pytest.importorskip("cupy")
 
-FUNCTIONS = sorted(get_overridable_numpy_array_functions(), key=surface.name_of)
+FUNCTIONS = sorted(get_overridable_numpy_array_functions(), key=refusals.name_of)
 UFUNCS = sorted(
     (u for u in get_overridable_numpy_ufuncs() if u.types and u.__name__[0] != "_"), key=lambda u: u.__name__
 )
@@ -47,19 +48,19 @@ def test_there_is_something_to_compare():
     assert len(FUNCTIONS) > 250 and len(UFUNCS) > 80
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=surface.name_of)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=refusals.name_of)
 def test_functions(function):
-    assert surface.is_lacking(function) == (cupys(function) is None)
+    assert refusals.is_lacking(function) == (cupys(function) is None)
 
 
 BY_HAND = {"einsum": {"casting", "order", "out"}}  # its **kwargs are named in CuPy's linalg/_einsum.py:498
 
 
-@pytest.mark.parametrize("function", [f for f in FUNCTIONS if cupys(f)], ids=surface.name_of)
+@pytest.mark.parametrize("function", [f for f in FUNCTIONS if cupys(f)], ids=refusals.name_of)
 def test_keywords(function):
     (ours, _), (theirs, others_too) = named(function), named(cupys(function))
-    missing = BY_HAND.get(surface.name_of(function), set()) if others_too else ours - theirs - {"like"}
-    assert surface.refused_keywords(function) == missing
+    missing = BY_HAND.get(refusals.name_of(function), set()) if others_too else ours - theirs - {"like"}
+    assert refusals.refused_keywords(function) == missing
 
 
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda ufunc: ufunc.__name__)
@@ -67,7 +68,7 @@ def test_ufuncs(ufunc):
     import cupyx.scipy.special
 
     exists = hasattr(cupy, ufunc.__name__) or hasattr(cupyx.scipy.special, ufunc.__name__)
-    assert (ufunc.__name__ in surface.LACKING_UFUNCS) == (not exists)
+    assert (ufunc.__name__ in refusals.LACKING_UFUNCS) == (not exists)
 
 
 def test_the_list_of_cupys_names_is_the_installed_cupys():
@@ -83,8 +84,8 @@ def test_the_list_of_cupys_names_is_the_installed_cupys():
     assert ours == theirs
 
 
-BINARY = surface.names("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift divmod")
-OTHERS = surface.names(
+BINARY = word_set("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift divmod")
+OTHERS = word_set(
     "lt le eq ne gt ge neg pos abs invert len iter getitem setitem int float complex index contains copy deepcopy "
     "format bytes array array_ufunc array_function getattr"
 )
@@ -93,3 +94,10 @@ OTHERS = surface.names(
 @pytest.mark.parametrize("name", sorted({prefix + name for prefix in ("", "r", "i") for name in BINARY} | OTHERS))
 def test_special_methods_are_those_of_cupy(name):
     assert hasattr(SimulatedArray, f"__{name}__") == hasattr(cupy.ndarray, f"__{name}__")
+
+
+def test_an_array_shows_no_names_but_cupys():
+    x = simgpu.arange(2)
+    for shown in (dir(x), dir(type(x))):
+        assert [name for name in shown if name[0] != "_" and not hasattr(cupy.ndarray, name)] == []
+    assert not hasattr(x, "values")  # Matplotlib and pandas would take it for the array's values on the host

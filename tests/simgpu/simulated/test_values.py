@@ -1,9 +1,9 @@
-"""Where CuPy's value isn't NumPy's: `DIFFERENT` of `simgpu/rules.py`, a test for each row."""
+"""Where CuPy's value isn't NumPy's: `DIFFERENT` of `simgpu/values.py`, a test for each row."""
 
 import numpy as np
 import pytest
 import rehearsal
-from inside import DIFFERENT, values
+from inside import DIFFERENT, arithmetic
 
 import fluxlite as fl
 from fluxlite.devices import cpu
@@ -94,14 +94,14 @@ CAST = {
 
 @pytest.mark.parametrize("to", CAST)
 def test_a_float_that_an_integer_cannot_hold_becomes_the_nearest(to):
-    found = values.cast(np.array(NUMBERS, np.float64), to)
+    found = arithmetic.cast(np.array(NUMBERS, np.float64), to)
     nan = {"i4": -(2**31), "u4": 2**31}.get(to, CAST[to][-1])  # of float64
     assert found.dtype == to and found.tolist() == [*CAST[to][:-1], nan]
     in_float32 = {"u8": 9999999980506447872}.get(to, CAST[to][4])
-    found = values.cast(np.array(NUMBERS, np.float32), to)
+    found = arithmetic.cast(np.array(NUMBERS, np.float32), to)
     assert found.tolist() == [*CAST[to][:4], in_float32, *CAST[to][5:]]
-    assert values.cast(np.array([-2, 7, np.nan], np.float16), to).tolist() == [
-        values.cast(np.float32(x), to) for x in (-2, 7, np.nan)
+    assert arithmetic.cast(np.array([-2, 7, np.nan], np.float16), to).tolist() == [
+        arithmetic.cast(np.float32(x), to) for x in (-2, 7, np.nan)
     ]
 
 

@@ -1,4 +1,7 @@
-"""CuPy's functions that aren't NumPy's: they take other arguments, NumPy 2 gave them up, or only CuPy has them."""
+"""CuPy's functions with a signature of their own: they take other arguments than NumPy's, or NumPy hasn't got them.
+
+Here is what they take. What they then compute is NumPy's, or in `values.py`.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,13 +14,15 @@ from .creation import asarray
 from .device import current, on_device
 from .dispatch import call
 from .memory import Stored
-from .rules import refusal
+from .refusals import refusal
 from .words import in_words
 
 
 def get_array_module(*args: Any) -> Any:
     """simgpu if one of these is an array on a device, otherwise NumPy (`cupy.get_array_module`)."""
-    return surface.here() if any(isinstance(x, Stored) for x in args) else np
+    if any(isinstance(x, Stored) for x in args):
+        return surface.here()
+    return np
 
 
 def is_available() -> bool:
@@ -31,7 +36,9 @@ def _place_of(name: str) -> Callable:
             return getattr(a, name)(axis, out, dtype, keepdims)
         given = {key: value for key, value in (("out", out), ("keepdims", keepdims)) if value is not None}
         places = getattr(np, name)(on_device(function, a), axis, **given)
-        return places if dtype is None else places.astype(dtype)
+        if dtype is None:
+            return places
+        return places.astype(dtype)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"`cupy.{name}`: the place of an element, as `dtype`."
@@ -57,7 +64,8 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, weights: Any = N
 
 def _share_of(name: str) -> Callable:
     def function(a: Any, q: Any, *args: Any, **kwargs: Any) -> Any:
-        q = q if isinstance(q, (int, float)) else asarray(q)
+        if not isinstance(q, (int, float)):
+            q = asarray(q)
         return getattr(np, name)(on_device(function, a), q, *args, **kwargs)
 
     function.__name__ = function.__qualname__ = name
@@ -78,7 +86,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "wrap", order: str = "C") -> Any:
     """Places in a flattened array, from places along each axis. CuPy wraps around what's out of range."""
     multi_index = tuple(multi_index)
-    dims = tuple(dims.tolist()) if isinstance(dims, np.ndarray) else dims
+    if isinstance(dims, np.ndarray):
+        dims = tuple(dims.tolist())
     return call(np.ravel_multi_index, (multi_index, dims, mode, order), {}, multi_index[0].device)
 
 
