@@ -127,10 +127,7 @@ def train(
     History(3 epochs, 6 steps, loss 7.12 -> 0.00467, ... measured)
     """
     callbacks = tuple(callbacks)
-    check_bool("train(distributed=…)", distributed)
-    check_bool("train(captured=…)", captured)
-    if captured and distributed:
-        raise TypeError("train(captured=True) is for one process: other workers' gradients can't be recorded")
+    _check_ways(distributed, captured)
     with _workers(distributed) as workers:
         _check_checkpoint(checkpoint, resume, overwrite)
         _check_functions(*callbacks, each_step, schedule)
@@ -175,6 +172,13 @@ def _workers(distributed: bool) -> AbstractContextManager[Any]:
     if distributed and everyone().size > 1:
         return Team()
     return nullcontext(Alone())
+
+
+def _check_ways(distributed: bool, captured: bool) -> None:
+    check_bool("train(distributed=…)", distributed)
+    check_bool("train(captured=…)", captured)
+    if captured and distributed:
+        raise TypeError("train(captured=True) is for one process: other workers' gradients can't be recorded")
 
 
 def _check_checkpoint(checkpoint: Any, resume: bool, overwrite: bool) -> None:

@@ -150,6 +150,14 @@ def test_an_array_is_found_wherever_it_is_and_read_at_each_call(number):
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
 
+
+def in_order(parts):
+    total = 0
+    for part in parts.values():
+        total = total * 2 + part
+    return total
+
+
 ARGUMENTS = [
     (lambda a, k: a * k, lambda i: (X, i // 3)),
     (lambda a, k: a * (5 if k is True else 7), lambda i: (X, 1 if i < 4 else True)),
@@ -161,7 +169,7 @@ ARGUMENTS = [
     (lambda a: a * 2, lambda i: (X if i < 4 else X[:4],)),
     (lambda a: np.sum(np.tanh(a), axis=0), lambda i: (X if i < 4 else np.asfortranarray(X),)),
     (lambda a: np.sum(np.tanh(a)), lambda i: (X[::2].copy() if i < 4 else X[::2],)),
-    (lambda d: functools.reduce(lambda r, v: r * 2 + v, d.values()), lambda i: ({"p": X, "q": X * 3} if i < 4 else {"q": X * 3, "p": X},)),
+    (in_order, lambda i: ({"p": X, "q": X * 3} if i < 4 else {"q": X * 3, "p": X},)),
     (lambda t, i: t[i], lambda i: (np.arange(30.0).reshape(10, 3), np.array([i, 0, 2]))),
 ]  # fmt: skip
 
