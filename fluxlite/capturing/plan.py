@@ -11,6 +11,7 @@ what is left before the error goes on.
 
 import contextlib
 import dis
+import math
 import warnings
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -439,7 +440,7 @@ def alike(rule: Any, other: Any) -> bool:
 
 
 def is_read(value: Any) -> bool:
-    """Whether it's a number of an optimizer's that each replay reads: a float, or a tuple of floats."""
+    """Whether it's a number of an optimizer's that each replay reads: a float, or a tuple of floats. No rate is inf."""
     if type(value) is tuple:
-        return bool(value) and all(type(x) is float for x in value)
-    return type(value) is float
+        return bool(value) and all(map(is_read, value))
+    return type(value) is float and math.isfinite(value)

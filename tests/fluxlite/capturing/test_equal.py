@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from layer_table import LAYERS
+from optimizer_table import BEFORE_ANOTHER, OPTIMIZERS
 
 import fluxlite as fl
 
@@ -87,11 +88,9 @@ def test_every_loss_in_every_type(loss, dtype):
     assert run(fl.captured(step)) == run(step)
 
 
-RULES = [fl.Descent(0.1), fl.Momentum(0.1), fl.Nesterov(0.1), fl.Lion(0.01), fl.Rprop(0.01), fl.AdaGrad(0.1),
-         fl.AdaDelta(), fl.RMSProp(0.01), fl.RMSProp(0.01, centred=True), fl.Adam(0.01), fl.AdamW(0.01, decay=0.1), fl.NAdam(0.01),
-         fl.AdaMax(0.01), fl.OAdam(0.01), fl.AMSGrad(0.01), fl.AdaBelief(0.01),
-         fl.OptimiserChain(fl.ClipGrad(0.5), fl.WeightDecay(0.1), fl.Adam(0.01)),
-         fl.OptimiserChain(fl.ClipNorm(0.5), fl.SignDecay(0.1), fl.Momentum(0.01))]  # fmt: skip
+DECIDES = (fl.RAdam, fl.AccumGrad)  # by a count, in Python
+RULES = [rule for rule in OPTIMIZERS if not isinstance(rule, DECIDES)]
+RULES += [fl.OptimiserChain(rule, fl.Adam(0.01)) for rule in BEFORE_ANOTHER if not isinstance(rule, DECIDES)]
 
 
 def network(dtype=np.float32):
