@@ -43,7 +43,7 @@ def _rule(program: Program, leaf: Leaf, rule: Any, path: str) -> Any:
         place = f".rule{path}.{name}"
         if name == "rules":
             value = tuple([_rule(program, leaf, one, f"{path}.rules[{i}]") for i, one in enumerate(value)])
-        elif type(value) is float:
+        elif type(value) is float and is_read(value):
             value = CapturedNumber(program.read_number(leaf, place, value), program)
         elif is_read(value):
             numbers = [program.read_number(leaf, f"{place}[{i}]", number) for i, number in enumerate(value)]
