@@ -49,8 +49,10 @@ class Preset(NamedTuple):
     start: float = 0.5  # before the first use of all
     queue: int = 1024  # how many launches can wait for the card
     peers: bool = False  # whether one such card can read the memory of another one beside it: peer access
-    version: int = 2
+    version: int = 3
     source: str = ""  # of the datasheet's figures
+    graph: float = 5e-6  # the host's time to launch a graph, however many kernels it has
+    node: float = 1.5e-6  # no kernel in a graph is faster
 
     @property
     def staging(self) -> float:
@@ -86,6 +88,8 @@ def _text(name: str, value: float) -> str:
         if name.startswith("float"):
             return f"{value / 1e12:,.2f} TFLOP/s"
         return f"{value / 1e9:,.0f} GB/s"
+    if value < 10e-6:
+        return f"{value * 1e6:.2g} µs"
     if value < 1e-3:
         return f"{value * 1e6:,.0f} µs"
     return f"{value * 1e3:,.0f} ms"

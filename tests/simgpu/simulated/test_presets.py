@@ -29,10 +29,11 @@ def test_each_figure_says_what_kind_it_is_and_where_it_comes_from(name):
 
 def test_a_preset_prints_its_figures_with_their_kinds():
     lines = repr(preset("NVIDIA T4")).splitlines()
-    assert lines[0] == "NVIDIA T4, version 2"
+    assert lines[0] == "NVIDIA T4, version 3"
     assert "bandwidth              240 GB/s  datasheet x guess" in lines
     assert "launch                    15 µs  published" in lines
     assert "start                    500 ms  guessed" in lines
+    assert "graph                      5 µs  guessed" in lines and "node                     1.5 µs  guessed" in lines
     assert "peers                        no  guessed" in lines and preset("H100").peers
     mine = preset("NVIDIA T4")._replace(name="mine", source="")
     assert "bandwidth              240 GB/s  given" in repr(mine).splitlines()
