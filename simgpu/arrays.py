@@ -19,6 +19,7 @@ from .launches import ONE, Commands
 from .memory import LACKING_DTYPES, Buffer, Stored, check_dtype, root_of
 from .places import current_card, simulated_in_use, values_on
 from .refusals import SCALARS, order_of
+from .shapes import Formula
 from .words import WRITE, in_words
 
 _OPERANDS = (Stored, *SCALARS)
@@ -93,7 +94,8 @@ def _place(name: str) -> Any:
         else:
             places = reduction(self, name, axis, keepdims=keepdims)
         if dtype is not None:
-            places = self.device.new(places.host_values.astype(dtype))
+            device = self.device
+            places = device.new(device.compute(np.ndarray.astype, places.host_values, dtype))
         if out is None:
             return places
         write(self.device, values_on(self.device, out), ..., places.host_values)
@@ -277,11 +279,14 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         """Other values in the same memory."""
         return array_in(values, self.device, self.buffer, self if self.base is None else self.base)
 
-    def _view_or_copy(self, values: np.ndarray, name: str) -> SimulatedArray:
-        """What NumPy made: a view if the memory order allows it, otherwise a copy, which takes a kernel."""
+    def _view_or_copy(self, name: str, function: Callable, *args: Any) -> SimulatedArray:
+        """What NumPy makes: a view if the memory order allows it, otherwise a copy, which takes a kernel."""
+        values = function(self.host_values, *args)
         if root_of(values) is self.buffer.root:
             return self.in_same_memory(values)
         device, card = self.device, current_card(self.device)
+        if device.instead is not None:
+            values = device.instead(function, self.host_values, *args)
         device.launch(name, 2 * values.nbytes)
         made = device.new(values)
         if card is device:
@@ -410,9 +415,7 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         values = self.host_values.reshape(*shape, order=order)
         if copy is False and root_of(values) is not self.buffer.root:
             raise ValueError(f"Unable to avoid creating a copy: x.reshape({shape}, copy=False), as x lies in memory")
-        if copy:
-            values = values.copy(order)
-        return self._view_or_copy(values, "reshape")
+        return self._view_or_copy("reshape", _reshaped, shape, order, copy)
 
     def reduced_view(self, dtype: Any = None) -> SimulatedArray:
         """The same elements with as few axes as possible: those that lie in one piece become one."""
@@ -431,7 +434,7 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         return self.in_same_memory(np.lib.stride_tricks.as_strided(self.host_values, shape, strides)).view(dtype)
 
     def ravel(self, order: Any = "C") -> SimulatedArray:
-        return self._view_or_copy(self.host_values.ravel(order_of(order)), "ravel")  # type: ignore[arg-type]
+        return self._view_or_copy("ravel", np.ndarray.ravel, order_of(order))
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.device.in_use, self._on_host("pickle"))
@@ -480,8 +483,10 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         device = self.device.begin()
         if same and (copy or lies_so):
             return device.copy_within(self, order)
-        is_cast = device.instead is None and self.dtype.kind in "fc" and np.dtype(dtype).kind in "iu"
-        values = device.compute(cast if is_cast else np.ndarray.astype, self.host_values, dtype, order)
+        convert: Any = np.ndarray.astype
+        if self.dtype.kind in "fc" and np.dtype(dtype).kind in "iu":
+            convert = _CAST
+        values = device.compute(convert, self.host_values, dtype, order)
         device.launch("astype", self.nbytes + values.nbytes)
         return device.new(values)
 
@@ -614,6 +619,16 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
 
     def diagonal(self, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
         return self.in_same_memory(self.host_values.diagonal(offset, axis1, axis2))
+
+
+_CAST = Formula(cast, np.ndarray.astype)
+
+
+def _reshaped(values: np.ndarray, shape: tuple, order: Any, copy: Any) -> np.ndarray:
+    found = values.reshape(*shape, order=order)
+    if copy:
+        return found.copy(order)
+    return found
 
 
 def array_in(values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> SimulatedArray:

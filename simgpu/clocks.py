@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .presets import Preset
+from .words import many
 
 
 class HostClock:
@@ -24,6 +26,8 @@ class HostClock:
 
 HOST = HostClock()
 
+# What `Lanes.refuse` is asked about.
+COPY_IN, COPY_OUT, COPY_ACROSS, WAIT, DRAW = "a copy in", "a copy out", "a copy across", "a wait", "a draw"
 COPY, MEMSET = NOTHING_TO_LOAD = ("copy of memory", "memset")  # on the device, without a kernel
 
 
@@ -34,6 +38,31 @@ class Span(NamedTuple):
     went_on: int
     start: int
     end: int
+
+
+class Node(NamedTuple):
+    """What a graph has of one call: so many kernels, memsets or copies, and the nanoseconds that each takes."""
+
+    name: str
+    count: int
+    each: int
+
+
+def graph_in_words(nodes: list[Node]) -> str:
+    """What a graph has.
+
+    >>> graph_in_words([Node("add", 1, 1500), Node("sum", 2, 1500), Node(MEMSET, 1, 1500)])
+    'graph of 3 kernels, 1 memset'
+    """
+    copies = sum(node.count for node in nodes if node.name == COPY)
+    memsets = sum(node.count for node in nodes if node.name == MEMSET)
+    kernels = sum(node.count for node in nodes) - copies - memsets
+    parts = [many(kernels, "kernel")]
+    if memsets:
+        parts.append(many(memsets, "memset"))
+    if copies:
+        parts.append(many(copies, "copy", "copies"))
+    return f"graph of {', '.join(parts)}"
 
 
 class Lanes:
@@ -65,6 +94,12 @@ class Lanes:
         self._pageable, self._pinned, self._staging = (1e9 / x for x in (like.pageable, like.pinned, like.staging))
         self._few_bytes = self._floor / self._per_byte
         self._few_operations = self._floor / max(self._per_operation.values())
+        self.graph_time, self._node = _nanoseconds(like.graph), _nanoseconds(like.node)
+        self.nodes: list[Node] | None = None  # what's launched goes in here while it's captured, or is part of a graph
+        self.is_capturing = False  # the host works for a capture as for launches; a graph's own kernels cost it nothing
+        self.captures: dict[int, Any] = {}  # by the number of the stream that is capturing
+        self.follows: Any = None  # the capture that the current stream takes part in
+        self.refuse: Callable[[str], None] | None = None  # raises for what a graph can't have
         self._queue = deque([0] * like.queue, maxlen=like.queue)  # when the latest launches are done, the oldest first
 
     def start(self) -> Span | None:
@@ -83,6 +118,8 @@ class Lanes:
         `kind` is the numbers' NumPy type character. With `library`, the first kernel is from cuBLAS or CUB. Returns
         when it was loaded, and a `Span`'s fields. Every computation comes through here, so it's written for speed.
         """
+        if self.nodes is not None:
+            return self._add_node(name, nbytes, operations, kind, count, library, lasting)
         if lasting:
             each = lasting
         elif nbytes > self._few_bytes or operations > self._few_operations:
@@ -115,8 +152,43 @@ class Lanes:
             self.compute = end
         return loaded, asked, now, start, end
 
+    def _add_node(
+        self, name: str, nbytes: float, operations: float, kind: str, count: int, library: bool, lasting: int
+    ) -> tuple[int, int, int, int, int]:
+        """What `launch` does for a graph: nothing starts, and a kernel may be shorter than one that's launched."""
+        rate = self._per_operation.get(kind, self._per_operation["f"])
+        each = max(self._node, round(nbytes / count * self._per_byte), round(operations / count * rate))
+        self.nodes.append(Node(name, count, lasting or each))  # type: ignore[union-attr]
+        with self.host.lock:
+            asked = loaded = self.host.now
+            if name not in self._used:
+                self._used.add(name)
+                loaded += self._first_use
+            self.host.now = loaded
+            if self.is_capturing:
+                first = self.library_time if library else self.launch_time
+                self.host.now += first + (count - 1) * self.launch_time
+            return loaded, asked, self.host.now, self.compute, self.compute
+
+    def launch_graph(self, nodes: list[Node]) -> tuple[Span, list[Span]]:
+        """The host gives one order, and the device does all that's in it. The order's span, and that of each node."""
+        with self.host.lock:
+            asked = self.host.now
+            now = max(asked + self.graph_time, self._queue[0])
+            end = max(now, self.compute, self.others)
+            spans = []
+            for node in nodes:
+                start, end = end, end + node.count * node.each
+                spans.append(Span(now, now, start, end))
+            self._queue.append(end)
+            self.host.now = now
+            self.compute = end
+            return Span(asked, now, asked, now), spans
+
     def copy_in(self, nbytes: int, is_pinned: bool = False, ahead: bool = False) -> Span:
         """A copy from the host, which puts it into pinned memory if need be, and goes on. `ahead`: see `Card`."""
+        if self.refuse is not None:
+            self.refuse(COPY_IN)
         with self.host.lock:
             asked = self.host.now
             self.host.now += self.launch_time + (0 if is_pinned else round(nbytes * self._staging))
@@ -130,6 +202,8 @@ class Lanes:
 
     def copy_out(self, nbytes: int) -> Span:
         """A copy to the host, which waits for all earlier work in the stream, and for the copy."""
+        if self.refuse is not None:
+            self.refuse(COPY_OUT)
         with self.host.lock:
             asked = self.host.now
             start = max(asked + self.launch_time, self.compute)
@@ -139,6 +213,8 @@ class Lanes:
 
     def copy_from(self, source: Lanes, nbytes: int) -> Span:
         """A copy from another device over the link, after all earlier work of both. The host goes on."""
+        if self.refuse is not None:
+            self.refuse(COPY_ACROSS)
         with self.host.lock:
             asked = self.host.now
             self.host.now += self.launch_time

@@ -188,9 +188,10 @@ class _Grid:
         axes = made if isinstance(made, (list, tuple)) else (made,)
         for axis in axes:
             device.launch("grid", axis.nbytes)
-        if made is axes[0]:
-            return device.new(made)
-        return list(map(device.new, axes))
+        axes = [device.new(device.compute(np.array, axis)) for axis in axes]
+        if not isinstance(made, (list, tuple)):
+            return axes[0]
+        return axes
 
 
 mgrid, ogrid = _Grid(np.mgrid), _Grid(np.ogrid)

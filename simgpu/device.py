@@ -8,7 +8,7 @@ import numpy as np
 
 from . import dispatch, events, launches, records
 from .arrays import SimulatedArray, array_in
-from .clocks import COPY, HOST, MEMSET, Lanes, Span
+from .clocks import COPY, DRAW, HOST, MEMSET, WAIT, Lanes, Node, Span, graph_in_words
 from .events import emit, listeners
 from .launches import ONE, Commands
 from .memory import LACKING_DTYPES, Buffer, Memory, Pool, Stored, check_dtype, records_seen, root_of
@@ -86,7 +86,10 @@ class SimulatedGenerator(CountedGenerator):
 
     def _draw(self, name: str, size: Any, dtype: Any, draw: Callable, commands: Commands = ONE) -> Any:
         """As CuPy does, start a generator for each draw, by a memset and a kernel."""
-        device, numpys = self._device, np.random.default_rng(self._next())
+        device = self._device
+        if device.lanes.refuse is not None:
+            device.lanes.refuse(DRAW)
+        numpys = np.random.default_rng(self._next())
         values = (
             np.asarray(draw(numpys)) if device.instead is None else reserve_zeros(() if size is None else size, dtype)
         )
@@ -221,7 +224,18 @@ class Card:
         if listeners:
             if loaded > asked:
                 emit(self, events.FIRST_USE, name, Span(asked, loaded, asked, loaded))
-            emit(self, events.LAUNCH, name, Span(loaded, went_on, start, end), count, figures=figures)
+            if self.lanes.nodes is None:
+                emit(self, events.LAUNCH, name, Span(loaded, went_on, start, end), count, figures=figures)
+
+    def launch_graph(self, nodes: list[Node]) -> None:
+        """Record that the host launches all these with one order."""
+        if self._is_new:
+            self._begin()
+        order, spans = self.lanes.launch_graph(nodes)
+        if listeners:
+            emit(self, events.GRAPH, graph_in_words(nodes), order)
+            for node, span in zip(nodes, spans):
+                emit(self, events.IN_GRAPH, node.name, span, node.count)
 
     def _begin(self) -> None:
         """Before anything else, the driver and cuBLAS start."""
@@ -267,12 +281,14 @@ class Card:
     def copy_on_card(self, nbytes: int) -> None:
         """Record that memory was copied on the card, as it is, without a kernel."""
         _, *span = self.lanes.launch(COPY, 2 * nbytes)
-        emit(self, events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=nbytes)
+        if self.lanes.nodes is None:
+            emit(self, events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=nbytes)
 
     def memset(self, name: str, nbytes: int) -> None:
         """Record that memory was set to zero, which needs no kernel."""
         _, *span = self.lanes.launch(MEMSET, nbytes)
-        emit(self, events.MEMSET, name, Span(*span), nbytes=nbytes)
+        if self.lanes.nodes is None:
+            emit(self, events.MEMSET, name, Span(*span), nbytes=nbytes)
 
     def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
         """The program waits until `nbytes` on the device are computed and copied."""
@@ -283,6 +299,10 @@ class Card:
 
     def synchronize(self) -> None:
         events.check_wait()
+        for capture in list(self.lanes.captures.values()):
+            capture.refuse(WAIT)
+        if self.lanes.refuse is not None:
+            self.lanes.refuse(WAIT)
         emit(self, events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
 
     def clock(self) -> float:

@@ -19,6 +19,7 @@ from .launches import ONE, TEN_EACH, Commands
 from .memory import Stored, check_dtype, records_seen, root_of
 from .places import current_card, device_among, one_device, values_on
 from .refusals import SCALARS, order_of, refusal
+from .shapes import Formula
 from .values import DIFFERENT, FORMULAS
 from .words import Unsupported, in_words, word_set
 
@@ -50,10 +51,12 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     elif type(y) is int:
         formulas.check_integer(ufunc.__name__, y)
     values = x.host_values
-    if ufunc in FORMULAS and device.instead is None:
+    if device.instead is not None:
+        _compute(device, _formula_of(ufunc), ufunc, (values, y), {"out": (values,)})
+    elif ufunc in FORMULAS:
         quiet.run(np.copyto, values, quiet.run(FORMULAS[ufunc], values, y))
     else:
-        (device.instead or quiet.run)(ufunc, values, y, out=(values,))
+        quiet.run(ufunc, values, y, out=(values,))
     name, size = ufunc.__name__, values.size
     nbytes = 2 * values.nbytes + getattr(y, "nbytes", 0)
     device.launch(name, nbytes, size * 10 if name in TEN_EACH else size, values.dtype.char)
@@ -121,10 +124,12 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
         return _call_in_full(ufunc, inputs, values, kwargs or {}, method, device)
     device = device.begin()
     try:
-        if ufunc in FORMULAS and device.instead is None:
+        if device.instead is not None:
+            result = _compute(device, _formula_of(ufunc), ufunc, values, {})
+        elif ufunc in FORMULAS:
             result = quiet.run(FORMULAS[ufunc], *values)
         else:
-            result = (device.instead or quiet.run)(ufunc, *values)
+            result = quiet.run(ufunc, *values)
     except (ValueError, OverflowError, TypeError):
         # On a card, an integer can have a negative power, a boolean can be compared with a number of any size, and
         # records with records.
@@ -132,7 +137,7 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             raise
         return _call_in_full(ufunc, inputs, values, {}, method, device)
     if not result.flags.c_contiguous:  # CuPy's results lie in memory row by row, whatever the operands do
-        result = result.copy()
+        result = device.compute(np.ndarray.copy, result)
     if ufunc is np.matmul:
         device.launch_product(*values, result)
     else:
@@ -140,6 +145,13 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
         size = result.size
         device.launch(name, nbytes + result.nbytes, size * 10 if name in TEN_EACH else size, result.dtype.char)
     return device.new(result)
+
+
+def _formula_of(ufunc: np.ufunc) -> Callable | None:
+    """What's called in place of this ufunc, if anything is."""
+    if ufunc in FORMULAS:
+        return DIFFERENT[ufunc.__name__]
+    return None
 
 
 def _call_in_full(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, method: str, device: Any) -> Any:
@@ -271,7 +283,7 @@ def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, dev
     card = current_card(device)
     made: list[Any] = []  # new memory, not views of an argument
     if not plan.keeps_order and type(result) is np.ndarray and result.base is None and not result.flags.c_contiguous:
-        result = result.copy()
+        result = device.compute(np.ndarray.copy, result)
     wrapped_result = _wrap(result, card, found, made)
     if made or result is None or kwargs.get("out") is not None:
         if device.cards and found and plan.name not in _MAKING:
@@ -285,9 +297,11 @@ def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, dev
 
 def _compute(device: Any, differs: Callable | None, function: Callable, args: Sequence, kwargs: dict) -> Any:
     """A call's result, from the function that `differs` if there is one. Shapes never differ."""
-    if differs is None or device.instead is not None:
+    if differs is None:
         return device.compute(function, *args, **kwargs)
-    return quiet.run(differs, function, *args, **kwargs)
+    if device.instead is None:
+        return quiet.run(differs, function, *args, **kwargs)
+    return device.instead(Formula(functools.partial(differs, function), function), *args, **kwargs)
 
 
 def reduction(x: Any, name: str, *args: Any, out: Any = None, keepdims: bool = False) -> Any:
@@ -377,10 +391,14 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     one_device(x.device, indices)
     length = x.host_values.size if axis is None else x.host_values.shape[axis]
     device = x.device.begin()
-    result = np.take_along_axis(x.host_values, wrap_around(indices.host_values, length), axis)
+    result = device.compute(_taken_along_axis, x.host_values, indices.host_values, length, axis)
     commands = launches.commands_of("take_along_axis", (x.host_values, indices), {})
     device.issue("take_along_axis", commands, 2 * result.nbytes + indices.nbytes, indices.nbytes)
     return device.new(result)
+
+
+def _taken_along_axis(values: np.ndarray, indices: np.ndarray, length: int, axis: int | None) -> np.ndarray:
+    return np.take_along_axis(values, wrap_around(indices, length), axis)
 
 
 def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
@@ -389,7 +407,7 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
         raise refusal(np.put, x, device_among((indices, values)))
     indices, values = array_of(x.device, indices, None), array_of(x.device, values, x.host_values.dtype)
     device = x.device.begin()
-    device.compute(formulas.put, np.put, x.host_values, indices.host_values, values.host_values, mode)
+    _compute(device, formulas.put, np.put, (x.host_values, indices.host_values, values.host_values, mode), {})
     commands = Commands(1, memsets=1, reads=(1,)) if mode == "raise" else ONE
     device.issue("put", commands, 2 * values.host_values.nbytes + indices.host_values.nbytes, 1)
 

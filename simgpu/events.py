@@ -11,6 +11,8 @@ HOST_TO_DEVICE = "host to device"
 DEVICE_TO_HOST = "device to host"
 DEVICE_TO_DEVICE = "device to device"
 SYNCHRONIZE = "synchronize"
+GRAPH = "graph"  # one order for all that's in it
+IN_GRAPH = "in a graph"  # what the device does of it: kernels, memsets and copies
 
 
 class Event(NamedTuple):

@@ -10,6 +10,7 @@ from . import formulas, launches, records
 from .memory import Stored, root_of
 from .places import one_device
 from .refusals import SCALARS, one_number
+from .shapes import ASSIGN
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
@@ -42,11 +43,19 @@ def getitem(x: Any, index: Any) -> Any:
         records.check_kernel(x.host_values.dtype)
     device = x.device.begin()
     place, arrays = index_arrays(device, index, x.host_values.shape)
-    values = np.asarray(x.host_values[place])
-    if root_of(values) is x.buffer.root:  # NumPy treats an index array of shape () as a number
-        values = values.copy()
+    if device.instead is None:
+        values = _picked(x.host_values, place)
+    else:
+        values = device.instead(_picked, x.host_values, place)
     _count(x, "getitem", arrays, values.nbytes)
     return device.new(values)
+
+
+def _picked(values: np.ndarray, place: Any) -> np.ndarray:
+    found = np.asarray(values[place])
+    if root_of(found) is root_of(values):  # NumPy treats an index array of shape () as a number
+        return found.copy()
+    return found
 
 
 def _part(x: Any, place: tuple) -> np.ndarray:
@@ -87,7 +96,7 @@ def array_of(device: Any, value: Any, dtype: Any) -> Any:
         return value
     if not isinstance(value, SCALARS):
         return device.upload(np.asarray(value, dtype), explicit=False)
-    made = np.asarray(value, dtype)
+    made = device.compute(np.asarray, value, dtype)
     _fill(device, value, made)
     return device.new(made)
 
@@ -104,7 +113,8 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
     """``x[index] += values`` with an index array. Repeated positions add up (`cupyx.scatter_add`)."""
     device = one_device(x.device, values).begin()
     place, arrays = index_arrays(device, index, x.host_values.shape)
-    device.compute(np.add.at, x.host_values, place, formulas.cast_floats(values.host_values, x.host_values.dtype))
+    added = device.compute(formulas.cast_floats, values.host_values, x.host_values.dtype)
+    device.compute(np.add.at, x.host_values, place, added)
     moved = 3 * values.host_values.nbytes + sum(array.nbytes for array in arrays)
     device.issue("scatter_add", launches.commands_at(arrays, x.host_values), moved, values.host_values.nbytes)
 
@@ -113,6 +123,8 @@ def write(device: Any, values: Any, place: Any, new: Any) -> None:
     """``values[place] = new``, unless only shapes are computed."""
     if device.instead is None:
         device.compute(formulas.assign, values, place, new)
+    else:
+        device.instead(ASSIGN, values, place, new)
 
 
 def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
@@ -153,15 +165,21 @@ def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, 
     """`index` with NumPy arrays in place of ours, of lists and of host arrays, which are copied; and these arrays."""
     if isinstance(index, Stored) and shape and index.host_values.dtype.kind in "iu":  # the usual case, made fast
         one_device(device, index)
-        return wrap_around(index.host_values, shape[0]), [index.host_values]
+        return _wrapped(device, index.host_values, shape[0]), [index.host_values]
     parts = [_index_part(device, part) for part in (index if type(index) is tuple else (index,))]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     axis, taken = 0, sum(map(_axes_of, parts))
     for i, part in enumerate(parts):
         if isinstance(part, np.ndarray) and part.dtype.kind in "iu" and axis < len(shape):
-            parts[i] = wrap_around(part, shape[axis])
+            parts[i] = _wrapped(device, part, shape[axis])
         axis += len(shape) - taken if part is Ellipsis else _axes_of(part)
     return (tuple(parts) if type(index) is tuple else parts[0]), arrays
+
+
+def _wrapped(device: Any, indices: np.ndarray, length: int) -> np.ndarray:
+    if device.instead is None:
+        return wrap_around(indices, length)
+    return device.instead(wrap_around, indices, length)
 
 
 def wrap_around(indices: np.ndarray, length: int) -> np.ndarray:
@@ -226,7 +244,8 @@ def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
         raise TypeError(f"{ufunc.__name__}.at does not exist on a GPU for dtype {x.host_values.dtype}")
     device = x.device.begin()
     kind = x.host_values.dtype
-    added = [formulas.cast_floats(array_of(device, value, kind).host_values, kind) for value in given]
+    arrays_given = [array_of(device, value, kind).host_values for value in given]
+    added = [device.compute(formulas.cast_floats, values, kind) for values in arrays_given]
     place, arrays = index_arrays(device, index, x.host_values.shape)
     device.compute(ufunc.at, x.host_values, place, *added)
     # For each place, what's there is read and written; what's added is read.
@@ -236,6 +255,10 @@ def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
         places = len(x.host_values)
     moved = 2 * places * x.host_values[:1].nbytes + sum(y.nbytes for y in added + arrays)
     device.issue(f"{ufunc.__name__}.at", launches.commands_at(arrays, x.host_values), moved, x.host_values.nbytes)
+
+
+def _flat_part(values: np.ndarray, place: Any) -> Any:
+    return values.flat[place]
 
 
 class Flat:
@@ -261,7 +284,7 @@ class Flat:
         if type(place) is tuple:
             return x[place].copy()
         device = x.device.begin()
-        values = x.host_values.flat[place]
+        values = device.compute(_flat_part, x.host_values, place)
         device.launch("flat", 2 * values.nbytes)
         return device.new(values)
 
@@ -272,7 +295,7 @@ class Flat:
             return
         device = x.device.begin()
         value = array_of(device, value, x.dtype)
-        write(device, x.host_values.flat, place, formulas.cast_floats(value.host_values, x.dtype))
+        write(device, x.host_values.flat, place, device.compute(formulas.cast_floats, value.host_values, x.dtype))
         device.launch("flat", 2 * x.host_values.itemsize * len(range(*place.indices(x.size))))
 
     def _place(self, index: Any) -> Any:

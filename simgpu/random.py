@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .clocks import DRAW
 from .creation import asarray
 from .device import current
 from .indexing import write
@@ -26,7 +27,7 @@ from .launches import Commands
 from .memory import Stored
 from .places import values_on
 from .refusals import SCALARS
-from .shapes import reserve_zeros
+from .shapes import Formula, reserve_zeros
 from .surface import getter, lister
 from .words import word_set
 
@@ -79,16 +80,25 @@ def _values_of(device: Any, x: Any) -> np.ndarray:
 def _draw(draw: Callable, params: Sequence, size: Any, dtype: Any, commands: Commands, /, **more: Any) -> Any:
     """What ``draw(*params, size=size, **more)`` gives, as a new array on the current card, with its kernels counted."""
     device, name = current(), draw.__name__
+    if device.lanes.refuse is not None and isinstance(draw.__self__, np.random.RandomState):  # type: ignore[attr-defined]
+        device.lanes.refuse(DRAW)
     plain = [_values_of(device, x) for x in params]
-    if device.instead is None:
-        values = np.asarray(draw(*plain, size=size, **more)).astype(dtype, copy=False)
-    else:  # shapes are known without drawing
+
+    def drawn(*plain: Any) -> np.ndarray:
+        return np.asarray(draw(*plain, size=size, **more)).astype(dtype, copy=False)
+
+    def zeros(*plain: Any) -> np.ndarray:  # shapes are known without drawing
         vector = plain[-1].shape[-1:] if name in _VECTORS else ()
         if size is None:
             shape = np.broadcast_shapes(*(x.shape for x in plain))
         else:
             shape = np.empty(size, bool).shape + vector
-        values = reserve_zeros(shape, dtype)
+        return reserve_zeros(shape, dtype)
+
+    if device.instead is None:
+        values = drawn(*plain)
+    else:
+        values = device.instead(Formula(drawn, zeros), *plain)
     device.issue(name, commands, values.nbytes, 8, 10 * values.size, values.dtype.char)
     return device.new(values)
 

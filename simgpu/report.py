@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .lines import Line
-from .profile.recording import MOST_LINES, MOST_NAMES, Copies, Receipt
+from .profile.recording import MOST_LINES, Copies, Receipt, counted_names
 from .profile.seconds import Seconds, duration
 from .words import many
 
@@ -237,10 +237,7 @@ def text_of(figures: dict, rules: Rules) -> str:
 
 
 def _totals(figures: dict) -> Iterable[tuple[str, str]]:
-    launched = sorted(figures["launched"].items(), key=lambda item: (-item[1], item[0]))
-    names = ", ".join(f"{name} {count:,}" for name, count in launched[:MOST_NAMES])
-    if len(launched) > MOST_NAMES:
-        names += ", …"
+    names = counted_names(Counter(figures["launched"]))
     yield "launches", f"{figures['launches']:,}: {names}" if names else "0"
     if figures["memsets"]:
         yield "memsets", f"{figures['memsets']:,}"

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from . import formulas
 from .values import DIFFERENT
 
 _LARGE = 2**16  # bytes; smaller arrays are just as fast from NumPy
@@ -45,8 +46,28 @@ def reserve_zeros(shape: Any, dtype: Any, like: tuple = ()) -> np.ndarray:
     return np.ndarray(shape, dtype, memory, order=order)
 
 
+class Formula:
+    """`compute`, which is called in place of NumPy's function `of`. None for `of`: it only writes to its arguments."""
+
+    __slots__ = ("compute", "of")
+
+    def __init__(self, compute: Callable, of: Callable | None) -> None:
+        self.compute = compute
+        self.of = of
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.compute(*args, **kwargs)
+
+
+ASSIGN = Formula(formulas.assign, None)  # ``values[place] = new``
+
+
 def outcome(function: Callable, *args: Any, **kwargs: Any) -> Any:
     """An array with the shape and dtype of ``function(*args, **kwargs)``. Writes to nothing."""
+    if type(function) is Formula:
+        if function.of is None:
+            return None
+        function = function.of
     rule: Callable | None = _RULES.get(function)
     if isinstance(getattr(function, "__self__", function), np.ufunc):  # or one of its methods
         rule = {"at": _no_result, "reduceat": None}.get(function.__name__, _on_few)
@@ -143,6 +164,11 @@ def _no_result(function, args, kwargs):
     """It would change an argument, which has no values here."""
 
 
+def _on_a_copy(function, args, kwargs):
+    """What it raises, it raises here. The argument stays as it is."""
+    function(args[0].copy(), *args[1:], **kwargs)
+
+
 def _functions(text: str) -> list[Any]:
     return [getattr(np, name) for name in text.split()]
 
@@ -158,5 +184,7 @@ _RULES: dict[Any, Callable] = {
     np.ndarray.copy: _copy,
     np.ndarray.astype: lambda function, args, kwargs: reserve_zeros(args[0].shape, args[1], args[:1]),
     np.ndarray.sort: _no_result,
+    np.ndarray.partition: _no_result,
+    **dict.fromkeys(_functions("copyto put putmask place put_along_axis fill_diagonal"), _on_a_copy),
     **dict.fromkeys([np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.matrix_power], _inverse),
 }  # fmt: skip

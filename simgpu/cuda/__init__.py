@@ -4,9 +4,10 @@ import contextlib
 
 from ..signatures import is_available  # noqa: F401
 from ..surface import getter, lister
-from . import compiler, device, memory, nvtx, pinned_memory, profiler, runtime, stream  # noqa: F401
+from . import compiler, device, graph, memory, nvtx, pinned_memory, profiler, runtime, stream  # noqa: F401
 from .compiler import CompileException  # noqa: F401
 from .device import Device, get_device_id  # noqa: F401
+from .graph import Graph  # noqa: F401
 from .memory import (  # noqa: F401
     MemoryPool,
     OutOfMemoryError,

@@ -17,7 +17,15 @@ _ERRORS = {
     1: "cudaErrorInvalidValue",
     101: "cudaErrorInvalidDevice",
     400: "cudaErrorInvalidResourceHandle",
+    401: "cudaErrorIllegalState",
     600: "cudaErrorNotReady",
+    900: "cudaErrorStreamCaptureUnsupported",
+    901: "cudaErrorStreamCaptureInvalidated",
+    903: "cudaErrorStreamCaptureUnmatched",
+    904: "cudaErrorStreamCaptureUnjoined",
+    905: "cudaErrorStreamCaptureIsolation",
+    906: "cudaErrorStreamCaptureImplicit",
+    907: "cudaErrorCapturedEvent",
 }
 
 

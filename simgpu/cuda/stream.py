@@ -5,7 +5,10 @@ import warnings
 from typing import Any, ClassVar
 
 from .. import events
+from ..clocks import WAIT
 from ..words import Missing, in_words
+from .capture import Capture, Note, blocking_capture, follow, refuse_null_stream
+from .graph import Graph
 from .runtime import CUDARuntimeError, card
 
 _numbers = itertools.count(16)
@@ -58,11 +61,23 @@ class Stream:
     def _become_current(self, on: Any) -> None:
         on.lanes.enter(self.ptr)
         on.lanes.known_as = self
+        if on.lanes.captures or on.lanes.follows:
+            follow(on)
 
-    done = property(lambda self: self._on.lanes.end_of(self.ptr) <= self._on.host.now)  # all work in it
+    @property
+    def done(self) -> bool:
+        """Whether all work in it is done. While it captures, CUDA has no answer, and there will be no graph."""
+        capture = self._capture()
+        if capture is not None:
+            capture.is_invalid = True
+            return False
+        return self._on.lanes.end_of(self.ptr) <= self._on.host.now
 
     def synchronize(self) -> None:
-        """Wait for all work in it."""
+        """Wait for all work in it. `CUDARuntimeError` while it captures."""
+        capture = self._capture()
+        if capture is not None:
+            capture.refuse(WAIT)
         _wait(self._on, self._on.lanes.end_of(self.ptr))
 
     def record(self, event: Any = None) -> "Event":
@@ -71,8 +86,77 @@ class Stream:
         return event
 
     def wait_event(self, event: "Event") -> None:
-        """Later work in this stream starts after `event`. The host doesn't wait."""
+        """Later work in this stream starts after `event`. The host doesn't wait.
+
+        If the event was recorded in a stream that captures, this one captures, too. `CUDARuntimeError` if this one
+        captures, and the event is from outside.
+        """
+        capture = self._capture()
+        if event._capture is not None and event._capture.origin in self._on.lanes.captures:
+            if capture is None:
+                event._capture.join(self.ptr)
+                follow(self._on)
+            event._capture.unjoined.discard(event._recorded_in)
+            return
+        if capture is not None and event._time is not None:
+            capture.is_invalid = True
+            raise CUDARuntimeError(905, "dependency created on uncaptured work in another stream")
         self._on.lanes.wait_in(self.ptr, event._time or 0)
+
+    # -- capturing: what's asked for becomes a graph ---------------------------------------------------------------------
+
+    def begin_capture(self, mode: int | None = None) -> None:
+        """From now on, nothing that goes to this stream runs: it's noted, and `end_capture` makes a graph of it.
+
+        `mode` is one of ``cuda.runtime.streamCaptureMode…``, and makes no difference here. What a graph can't have
+        raises, as in CuPy: reading values and copies to and from the host `RuntimeError`, products and other calls of
+        CUDA's libraries `NotImplementedError`, waiting `CUDARuntimeError`.
+        """
+        if self.ptr == 0:
+            raise RuntimeError("cannot capture on the default (legacy) stream")
+        if mode not in (None, 0, 1, 2):
+            raise CUDARuntimeError(1, "invalid argument")
+        if self._capture() is not None:
+            raise CUDARuntimeError(401, "the operation cannot be performed in the present state")
+        self._on.lanes.captures[self.ptr] = Capture(self._on, self.ptr)
+        follow(self._on)
+
+    def end_capture(self) -> Graph:
+        """The graph of what has been asked for since `begin_capture`. `CUDARuntimeError` if it can't be one."""
+        capture = self._capture()
+        if capture is None:
+            raise CUDARuntimeError(401, "the operation cannot be performed in the present state")
+        if capture.origin != self.ptr:
+            capture.is_invalid = True
+            raise CUDARuntimeError(903, "the capture was not initiated in this stream")
+        capture.end()
+        if capture.is_invalid:
+            raise CUDARuntimeError(901, "operation failed due to a previous error during capture")
+        if capture.unjoined:
+            raise CUDARuntimeError(904, "capturing stream has unjoined work")
+        return Graph._of(capture)
+
+    def is_capturing(self) -> bool:
+        """Whether it captures. Raises `RuntimeError` if there will be no graph, because of an error."""
+        if self.ptr == 0:
+            if blocking_capture(self._on) is not None:
+                refuse_null_stream()
+            return False
+        capture = self._capture()
+        if capture is not None and capture.is_invalid:
+            raise RuntimeError("the stream was capturing, but an error has invalidated the capture sequence")
+        return capture is not None
+
+    def _capture(self) -> Capture | None:
+        return self._on.lanes.captures.get(self.ptr)
+
+    def launch_host_func(self, callback: Any, arg: Any) -> None:
+        """Call ``callback(arg)`` on the host, after the work in this stream. Here, values are there at once."""
+        capture = self._capture()
+        if capture is None:
+            callback(arg)
+        else:
+            capture.notes.append(Note(callback, (arg,), {}, None))
 
     def __cuda_stream__(self) -> tuple[int, int]:
         """For another library: the protocol's version, and the stream's number."""
@@ -123,18 +207,34 @@ class Event:
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
         self._has_time, self._on = not disable_timing, card()
         self._time: int | None = None  # when the work before it is done
+        self._capture: Capture | None = None  # of the stream that it was recorded in
+        self._recorded_in = 0
 
     def record(self, stream: Any = None) -> None:
         """Put it into `stream`, or into the current one."""
         if stream is None:
             stream = get_current_stream()
         self._on = stream._on
+        self._capture = stream._capture()
+        self._recorded_in = stream.ptr
+        if self._capture is not None:
+            self._time = None
+            return
         self._time = max(self._on.host.now, self._on.lanes.end_of(stream.ptr))
 
-    done = property(lambda self: (self._time or 0) <= self._on.host.now)  # the work before it
+    @property
+    def done(self) -> bool:
+        """Whether the work before it is done. `CUDARuntimeError` if that's captured."""
+        self._check()
+        return (self._time or 0) <= self._on.host.now
+
+    def _check(self) -> None:
+        if self._capture is not None:
+            raise CUDARuntimeError(907, "operation not permitted on an event last recorded in a capturing stream")
 
     def synchronize(self) -> None:
-        """Wait for the work before it."""
+        """Wait for the work before it. `CUDARuntimeError` if that's captured."""
+        self._check()
         if self._time is not None:
             _wait(self._on, self._time)
 

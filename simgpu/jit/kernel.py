@@ -13,6 +13,7 @@ import numpy as np
 
 from ..memory import Stored
 from ..places import device_in_use, one_device
+from ..shapes import Formula
 from ..words import WRITE
 from . import compiled, launch, orders
 from .errors import KernelError, Problem, without_our_lines
@@ -111,7 +112,9 @@ class Kernel:
                 trace = traced(in_step) if traced else None
                 in_step.notes += [trace.note] if trace is not None else []
                 device.begin()
-                if self._seed is None or traced:
+                if device.lanes.is_capturing:
+                    self._figures = self._captured(in_step, device, grid, block, args, shared_mem)
+                elif self._seed is None or traced:
                     self._figures = in_step.run()
                 else:
                     again = orders.Repeatable(self, device, grid, block, args, shared_mem)
@@ -121,6 +124,22 @@ class Kernel:
             raise error from None
         device.launch(self.name, 0, lasting=round(self.figures.seconds * 1e9), figures=self.figures)
         return trace
+
+    def _captured(self, in_step: Any, device: Any, grid: Any, block: Any, args: Sequence[Any], shared_mem: int) -> Any:
+        """For a graph: what one launch does, in figures. It runs when the graph is launched."""
+        memory = [x.buffer.root for x in args if isinstance(x, Stored)]
+        before = [values.copy() for values in memory]
+        try:
+            figures = in_step.run()
+        finally:
+            for values, earlier in zip(memory, before):
+                values[...] = earlier
+
+        def run() -> None:
+            launch.Launch(self, device, grid, block, args, shared_mem).run()
+
+        device.instead(Formula(run, None))
+        return figures
 
     def _device_of(self, args: Sequence[Any]) -> Any:
         """The device that all arrays are on, or the current one."""

@@ -15,6 +15,7 @@ from ..device import current
 from ..memory import Stored
 from ..places import device_among
 from ..refusals import SCALARS, refusal
+from ..shapes import Formula
 from .figures import Figures, card_of
 from .lanes import Lanes
 from .source import Site, Source
@@ -71,8 +72,8 @@ class vectorize:  # noqa: N801  (CuPy's name)
         else:
             types = (program.result,)
         made = [device.compute(np.empty, shape, kind) for kind in types]
-        if device.instead is None:
-            self._run(device, program, [np.broadcast_to(x, shape).ravel() for x in values], kinds, made)
+        run = Formula(self._run, None)
+        device.compute(run, device, program, values, shape, kinds, made)
         moved = sum(x.nbytes for x in (*arrays, *made))
         device.launch(f"vectorize {self.pyfunc.__name__}", moved)
         results = tuple([device.new(x) for x in made])
@@ -99,7 +100,10 @@ class vectorize:  # noqa: N801  (CuPy's name)
         self._programs[key].constants.have_changed()
         return self._programs[key]
 
-    def _run(self, device: Any, program: Program, values: list, kinds: tuple, made: list[np.ndarray]) -> None:
+    def _run(
+        self, device: Any, program: Program, given: list, shape: tuple, kinds: tuple, made: list[np.ndarray]
+    ) -> None:
+        values = [np.broadcast_to(x, shape).ravel() for x in given]
         end = Site(self._source, self._source.tree)
         flat = [x.reshape(-1) for x in made]
         for first in range(0, flat[0].size, _AT_ONCE):

@@ -12,6 +12,7 @@ from ..device import current
 from ..memory import Stored
 from ..places import one_device
 from ..refusals import SCALARS
+from ..shapes import Formula
 from .numbers import SIZE
 from .parse import Node, Parser
 from .threads import ALL, Indexer, Own, Raw, Threads, Variable
@@ -117,6 +118,7 @@ class Kernel:
         if device.instead is None:
             dispatch.quiet.run(self.run, device, types, values, *rest)
         else:
+            device.instead(Formula(self.run, None), device, types, values, *rest)
             arrays = [x for x in values if isinstance(x, np.ndarray)]
             device.launch(self.name, sum(x.nbytes for x in arrays), max(x.size for x in arrays))
 

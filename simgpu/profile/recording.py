@@ -63,7 +63,7 @@ class LineCosts:
     place: Line = ("", 0)
 
     def add(self, event: Event) -> None:
-        self.launches += event.times * (event.kind == events.LAUNCH)
+        self.launches += event.times * (event.kind in (events.LAUNCH, events.GRAPH))
         self.waits += event.times * (event.kind == events.SYNCHRONIZE)
         if event.kind in _COPIES:
             self.copies += event.times
@@ -76,26 +76,26 @@ class LineCosts:
 
 
 _COUNTS = {
-    events.LAUNCH: "launches", events.MEMSET: "memsets", events.SYNCHRONIZE: "synchronizations",
+    events.LAUNCH: "launches", events.GRAPH: "launches", events.MEMSET: "memsets", events.SYNCHRONIZE: "synchronizations",
     events.FIRST_USE: "first_uses",
 }  # fmt: skip
+_GRAPH = "graph of "  # how the name of each graph begins
 _COPIES = (events.HOST_TO_DEVICE, events.DEVICE_TO_HOST, events.DEVICE_TO_DEVICE)
 _LANES = {events.HOST_TO_DEVICE: "copies in", events.DEVICE_TO_HOST: "copies out"}
-_LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
+_LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host", events.GRAPH: "host"}
 
 
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     hidden = f"not visible on {', '.join(map(repr, receipt._invisible))}"
-    names = sorted(receipt.launched.items(), key=lambda item: (-item[1], item[0]))
-    shown = [f"{name} {count:,}" for name, count in names[:MOST_NAMES]]
-    if len(names) > MOST_NAMES:
-        shown.append("…")
+    shown = counted_names(receipt.launched)
     if receipt.launches is None:
         yield "launches", hidden
     elif shown:
-        yield "launches", f"{receipt.launches:,}: {', '.join(shown)}"
+        yield "launches", f"{receipt.launches:,}: {shown}"
     else:
         yield "launches", f"{receipt.launches:,}"
+    if receipt.in_graphs:
+        yield "  in graphs", f"{receipt.in_graphs.total():,}: {counted_names(receipt.in_graphs)}"
     if receipt.memsets:
         yield "memsets", f"{receipt.memsets:,}"
     by_hand = {figures.name: figures.summary for figures in receipt.kernels}  # the latest launch of each
@@ -113,6 +113,24 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
         yield "peak memory", f"{receipt.peak_memory:,} bytes"
     if receipt.events_left_out:
         yield "timeline", f"the first {len(receipt.timeline()):,} events; {receipt.events_left_out:,} more left out"
+
+
+def counted_names(counts: Counter) -> str:
+    """The operations that occur most often, with their number. Graphs come first.
+
+    >>> counted_names(Counter({"add": 30, "graph of 26 kernels": 2, "sum": 1}))
+    '2 graphs of 26 kernels, add 30, sum 1'
+    """
+    items = sorted(counts.items(), key=lambda item: (not item[0].startswith(_GRAPH), -item[1], item[0]))
+    shown = []
+    for name, count in items[:MOST_NAMES]:
+        if name.startswith(_GRAPH):
+            shown.append(f"{many(count, 'graph')} of {name.removeprefix(_GRAPH)}")
+        else:
+            shown.append(f"{name} {count:,}")
+    if len(items) > MOST_NAMES:
+        shown.append("…")
+    return ", ".join(shown)
 
 
 def _time(receipt: Receipt) -> str:
@@ -138,7 +156,8 @@ class Lines(list):
 class Receipt:
     """Counts what happens on all devices while it's open, in any thread (CUDA.jl: ``CUDA.@profile``).
 
-    `launches` counts kernels, and `launched` says which operations they belong to. `host_to_device`, `device_to_host`
+    `launches` counts what the host launches, and `launched` says which operations that belongs to. A graph is one
+    launch, and `in_graphs` says which kernels, memsets and copies the device found in it. `host_to_device`, `device_to_host`
     and `device_to_device` have ``.count``, ``.bytes``, ``.explicit`` and ``.implicit``. `synchronizations` counts how
     often the host waited, `first_uses` the operations whose kernel had to be loaded, and the start of the GPU.
     `peak_memory` is the most bytes in use on a device. `kernels` has the figures of the first 1,000 launches of kernels
@@ -163,6 +182,7 @@ class Receipt:
     first_uses: int = 0
     peak_memory: int | None = 0
     events_left_out: int = 0
+    in_graphs: Counter = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -232,10 +252,12 @@ class Receipt:
                 self._use(event.device, event.span.asked)
             if event.kind in _COPIES:
                 getattr(self, event.kind.replace(" ", "_")).add(event)
+            elif event.kind == events.IN_GRAPH:
+                self.in_graphs[event.name] += event.times
             else:
                 name = _COUNTS[event.kind]
                 setattr(self, name, getattr(self, name) + event.times)
-            if event.kind == events.LAUNCH:
+            if event.kind in (events.LAUNCH, events.GRAPH):
                 self.launched[event.name] += event.times
                 if event.figures is not None and len(self.kernels) < MOST_KERNELS:
                     self.kernels.append(event.figures)

@@ -165,5 +165,3 @@ def test_what_is_missing_says_so():
     assert not hasattr(cuda, "nccl")
     with pytest.raises(NotImplementedError, match="cuda.nccl isn't simulated"):
         _ = cuda.nccl
-    with pytest.raises(NotImplementedError, match="begin_capture"):
-        cuda.Stream().begin_capture()
