@@ -44,7 +44,7 @@ class Node(NamedTuple):
     """What a graph has of one call: so many kernels, memsets or copies, and the nanoseconds that each takes."""
 
     name: str
-    count: int
+    times: int
     each: int
 
 
@@ -54,9 +54,9 @@ def graph_in_words(nodes: list[Node]) -> str:
     >>> graph_in_words([Node("add", 1, 1500), Node("sum", 2, 1500), Node(MEMSET, 1, 1500)])
     'graph of 3 kernels, 1 memset'
     """
-    copies = sum(node.count for node in nodes if node.name == COPY)
-    memsets = sum(node.count for node in nodes if node.name == MEMSET)
-    kernels = sum(node.count for node in nodes) - copies - memsets
+    copies = sum(node.times for node in nodes if node.name == COPY)
+    memsets = sum(node.times for node in nodes if node.name == MEMSET)
+    kernels = sum(node.times for node in nodes) - copies - memsets
     parts = [many(kernels, "kernel")]
     if memsets:
         parts.append(many(memsets, "memset"))
@@ -178,7 +178,7 @@ class Lanes:
             end = max(now, self.compute, self.others)
             spans = []
             for node in nodes:
-                start, end = end, end + node.count * node.each
+                start, end = end, end + node.times * node.each
                 spans.append(Span(now, now, start, end))
             self._queue.append(end)
             self.host.now = now

@@ -235,7 +235,7 @@ class Card:
         if listeners:
             emit(self, events.GRAPH, graph_in_words(nodes), order)
             for node, span in zip(nodes, spans):
-                emit(self, events.IN_GRAPH, node.name, span, node.count)
+                emit(self, events.IN_GRAPH, node.name, span, node.times)
 
     def _begin(self) -> None:
         """Before anything else, the driver and cuBLAS start."""

@@ -14,7 +14,7 @@ from simgpu import lines, places, presets
 from simgpu.arrays import HostReads, SimulatedArray
 from simgpu.device import MOST, CountedGenerator
 from simgpu.dispatch import quiet
-from simgpu.indexing import scatter_add
+from simgpu.indexing import scatter_add, write
 from simgpu.launches import TEN_EACH
 from simgpu.lines import users_line
 from simgpu.memory import OutOfMemoryError, Stored
@@ -193,7 +193,10 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     memo = vars(function).setdefault("compiled", {})
     known = memo.get((len(shape), kinds)) or Compiled(function, f"fuse, {function.__name__}", function.__name__)
     trace: Any = Trace(known.current(), shape)
-    trace.compute = device.instead or quiet.run
+    if device.instead is None:
+        trace.compute = quiet.run
+    else:
+        trace.compute = functools.partial(_compute_numbers_at_once, device)
     given = {id(x): trace.argument(getattr(x, "host_values", x), getattr(x, "shape", ()) == trace.shape) for x in args}
     device = device.begin()
     result, found = trace.outputs(*[given[id(x)] for x in args])
@@ -207,14 +210,21 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     for x in found:
         is_own = x.values.base is None and x.values.flags.c_contiguous
         made[id(x)] = device.new(x.values if is_own else trace.compute(np.ndarray.copy, x.values))
-    for x in written if device.instead is None else ():
-        x.host_values[...] = given[id(x)].values
+    for x in written:
+        write(device, x.host_values, ..., given[id(x)].values)
     nbytes = sum(x.host_values.nbytes for x in (*operands.values(), *made.values(), *written))
     # As many as the calls would have one by one.
     operations = math.prod(trace.shape) * sum(10 if name in TEN_EACH else 1 for name in trace.calls)
     device.launch(function.__name__, nbytes, operations, next(iter([*made.values(), *operands.values()])).dtype.char)
     results = tuple([made[id(x)] for x in found])
     return results if isinstance(result, tuple) else results[0] if results else None
+
+
+def _compute_numbers_at_once(device: Any, function: Any, *values: Any, **keywords: Any) -> Any:
+    """What a function computes of numbers alone, the host knows, even if there are no values or not yet."""
+    if any(isinstance(x, np.ndarray) for x in values):
+        return device.instead(function, *values, **keywords)
+    return quiet.run(function, *values, **keywords)
 
 
 _device = operator.attrgetter("device")

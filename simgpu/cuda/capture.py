@@ -109,13 +109,15 @@ class Capture:
         if library:
             self.refuse(library)
         if function is ASSIGN:  # it raises now what it would raise then
-            assign(args[0].copy(), *args[1:])
+            _assign_to_a_copy(*args)
         try:
             result = outcome(function, *args, **kwargs)
         except (ValueError, OverflowError, TypeError):
             if type(function) is not Formula:
                 raise
             result = function(*args, **kwargs)  # CuPy's rules allow it, and NumPy's don't
+        if isinstance(result, np.generic):
+            result = np.asarray(result)  # so that it has a place in memory
         if getattr(function, "of", function) not in _MAKES_NOTHING:
             self.notes.append(Note(function, args, kwargs, result))
         return result
@@ -129,6 +131,13 @@ class Capture:
             self.notes.pop()  # of the same call: nobody gets its result
         error = _CUPYS[what]
         raise type(error)(*error.args)
+
+
+def _assign_to_a_copy(values: Any, place: Any, new: Any) -> None:
+    if isinstance(values, np.flatiter):
+        assign(values.base.copy().flat, place, new)
+    else:
+        assign(values.copy(), place, new)
 
 
 def _library_of(function: Any, args: tuple, kwargs: dict[str, Any]) -> str:

@@ -86,8 +86,8 @@ class Graph:
     def debug_dot_str(self, flags: int = 0) -> str:
         """The graph in DOT, the language of Graphviz: its kernels, one after the other. With `flags`, their times."""
         lines = ["digraph dot {"]
-        names = [node.name.replace(" ", "_") for node in self._nodes for _ in range(node.count)]
-        times = [node.each for node in self._nodes for _ in range(node.count)]
+        names = [node.name.replace(" ", "_") for node in self._nodes for _ in range(node.times)]
+        times = [node.each for node in self._nodes for _ in range(node.times)]
         for number, (name, time) in enumerate(zip(names, times)):
             label = f"cupy_{name}"
             if flags:

@@ -10,7 +10,10 @@ KNOWN = Preset(
     "known", 10 * 2**30, 60, bandwidth=500e9, float16=40e12, float32=10e12, float64=0.4e12, pageable=7e9, pinned=13e9,
     launch=5e-6, library=7e-6, floor=2e-6, latency=9e-6, first_use=10e-3,
 )  # fmt: skip
-FIGURES = [name for name in Preset._fields[3:] if name not in ("tape", "start", "queue", "peers", "version", "source", "graph", "node")]
+NOT_MEASURED = ("tape", "start", "queue", "peers", "version", "source", "graph", "node")
+FIGURES = [name for name in Preset._fields[3:] if name not in NOT_MEASURED]
+    if name not in ("tape", "start", "queue", "peers", "version", "source", "graph", "node")
+]
 
 
 def measurements(card, noise=0.03, seed=0):
