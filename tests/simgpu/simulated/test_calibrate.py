@@ -12,8 +12,6 @@ KNOWN = Preset(
 )  # fmt: skip
 NOT_MEASURED = ("tape", "start", "queue", "peers", "version", "source", "graph", "node")
 FIGURES = [name for name in Preset._fields[3:] if name not in NOT_MEASURED]
-    if name not in ("tape", "start", "queue", "peers", "version", "source", "graph", "node")
-]
 
 
 def measurements(card, noise=0.03, seed=0):
