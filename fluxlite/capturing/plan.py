@@ -9,6 +9,7 @@ after it. Until the first statement that changes something outside, nothing has 
 what is left before the error goes on.
 """
 
+import bisect
 import contextlib
 import dis
 import math
@@ -74,11 +75,14 @@ def constant_calls(program: Program, calls: list[Call]) -> list[Call]:
 
 
 class Layout:
-    """Where in one block of memory each buffer lies: a place is free again after its last reader."""
+    """Where in one block of memory each buffer lies: two that are needed at the same time lie apart.
+
+    The largest are placed first, each as low as it can be; so little is left between them.
+    """
 
     def __init__(self, program: Program, calls: list[Call], at_the_start: set[int], at_the_end: set[int]) -> None:
         self._made = program.made
-        first: dict[int, int] = {}
+        first: dict[int, int] = {}  # by id: the number of the first call that touches it
         last: dict[int, int] = {}
         for number, call in enumerate(calls):
             for x in (*call.reads(), *call.writes()):
@@ -95,26 +99,26 @@ class Layout:
         self.offsets: dict[int, int] = {}
         self.size = 0  # bytes
         self.unshared = 0  # what it would be if each buffer had its own
-        taken: list[tuple[int, int, int]] = []  # (start, end, last call), by start
-        for key in sorted(first, key=first.__getitem__):
-            taken = [place for place in taken if place[2] >= first[key]]
-            self._place(key, taken, last[key])
-            taken.sort()
+        placed: list[tuple[int, int, int, int]] = []  # (start, end, first call, last call), by start
+        for key in sorted(first, key=lambda key: (-program.made[key].nbytes, first[key])):
+            beside = [place for place in placed if place[2] <= last[key] and first[key] <= place[3]]
+            start, end = self._place(key, beside)
+            bisect.insort(placed, (start, end, first[key], last[key]))
         block = np.empty(self.size + 64, np.uint8)
         self._block = block[-block.ctypes.data % 64 :]
         self._views: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
-    def _place(self, key: int, taken: list, last: int) -> None:
+    def _place(self, key: int, beside: list) -> tuple[int, int]:
         need = -(-max(self._made[key].nbytes, 1) // 64) * 64  # each begins where a row of the cache does
         start = 0
-        for low, high, _ in taken:
+        for low, high, _, _ in beside:
             if low - start >= need:
                 break
             start = max(start, high)
         self.offsets[key] = start
-        taken.append((start, start + need, last))
         self.size = max(self.size, start + need)
         self.unshared += need
+        return start, start + need
 
     def at(self, x: np.ndarray) -> np.ndarray:
         """`x` in the planned memory. What's outside, such as a parameter, is itself."""

@@ -46,8 +46,13 @@ def refusal(what: str, fix: str = "") -> CaptureError:
 
 def root_of(x: np.ndarray) -> np.ndarray:
     """The array that owns the memory of `x`: `x` itself, or what it views."""
-    while type(x.base) is np.ndarray:
-        x = x.base
+    base: Any = x.base
+    while base is not None:
+        if type(base) is np.ndarray:
+            x = base
+        base = getattr(
+            base, "base", None
+        )  # between a window and what it's a window of, NumPy puts an object of its own
     return x
 
 
