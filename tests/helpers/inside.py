@@ -58,7 +58,7 @@ NAMES = {
     "training.loop": "Bar Interrupts",
     "tree.flat": "Attribute",
     "tree.rows": "root_row",
-    "tree.ties": "is_array is_trainable_array lies_alike overlaps parameter_key same_view",
+    "tree.ties": "is_array is_trainable_array lies_alike overlaps parameter_key view_as",
     "tree.walks": "nodes",
     "optim.update": "Leaf",
     "writing": "whole_file write_whole",
