@@ -284,7 +284,7 @@ def untrack(value: Any, level: Level) -> Any:
     if kind is TrackedArray:
         return _untrack_array(value, level)
     if not is_leaf(value):
-        if kind_of(kind).is_box:
+        if kind_of(kind).is_container:
             return fmap(lambda leaf: untrack(leaf, level), value)
         # An object, such as the model: what doesn't train is the argument's own.
         return fmap(lambda leaf: copy_of(leaf) if is_array(leaf) else untrack(leaf, level), value)
@@ -343,7 +343,7 @@ class Gradient(Record):
 
 def _combine(branch: Made, parts: list) -> Any:
     """The gradient of what stands at a branch, made from those of its parts."""
-    if branch.kind.is_box:
+    if branch.kind.is_container:
         return branch.make(branch.x, branch.names, parts)
     if branch.names is None:
         return type_of_parts(branch.x)(parts)

@@ -13,7 +13,7 @@ from ..messages import notice
 from ..tree.flat import KeyPath
 from ..words import LayerError, ShapeError, check_callable, explained
 from .layer import LAYERS, Layer, activated, glorot_uniform, layer, misplaced, run_layer, start
-from .printing import call_of, settings
+from .printing import call_of, options_text
 
 
 @layer
@@ -75,7 +75,7 @@ class Dense(Layer):
         return f"{inputs} => {outputs}"
 
     def _options(self) -> str:
-        return settings(self.activation, bias=self.bias is not None)
+        return options_text(self.activation, bias=self.bias is not None)
 
 
 def multiply_rows(x: Any, matrix: Any) -> Any:

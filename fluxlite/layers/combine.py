@@ -24,7 +24,7 @@ from ..autodiff.tracked import plain
 from ..messages import notice
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
-from ..words import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
+from ..words import InputError, LayerError, ShapeError, check_whole, devices_differ_error, explained, in_words
 from .activations import softmax, softmax_of_open
 from .basic import Chain, Container, Dense, multiply_rows
 from .layer import (
@@ -40,7 +40,7 @@ from .layer import (
     start,
 )
 from .normalization import Dropout
-from .printing import call_of, name_of, settings
+from .printing import call_of, options_text, short_name
 
 
 @layer
@@ -61,7 +61,7 @@ class SkipConnection(Container):
         return self.connection(run_layer(self.layers, x, LAYERS), x)
 
     def _sizes(self) -> str:
-        return f"{call_of(self.layers)}, {name_of(self.connection)}"
+        return f"{call_of(self.layers)}, {short_name(self.connection)}"
 
 
 @layer
@@ -100,7 +100,7 @@ class Parallel(Container):
         return zip(self._items(), inputs)
 
     def _sizes(self) -> str:
-        return f"{name_of(self.connection)}, {super()._sizes()}"
+        return f"{short_name(self.connection)}, {super()._sizes()}"
 
 
 @layer
@@ -298,7 +298,7 @@ class Scale(Layer):
         return ", ".join(map(str, self.scale.shape))
 
     def _options(self) -> str:
-        return settings(self.activation, bias=self.bias is not None)
+        return options_text(self.activation, bias=self.bias is not None)
 
 
 def normal(*shape: int, rng: Generator = None) -> Any:
@@ -336,7 +336,7 @@ class Embedding(Layer):
                     numbers = numbers.astype(np.int64)
                 x = numbers = on_device_of(weight, numbers)
             elif is_array(numbers) and device_of(numbers) != device_of(weight):  # CuPy would copy a host's index
-                raise apart(KeyPath((Attribute("weight"),)), device_of(weight), device_of(numbers))
+                raise devices_differ_error(KeyPath((Attribute("weight"),)), device_of(weight), device_of(numbers))
             if type(numbers) is not int and numbers.dtype.kind in "fb":  # one-hot rows
                 self._check_rows(numbers)
                 return multiply_rows(astype(x, self.weight.dtype), self.weight)

@@ -13,7 +13,7 @@ from ..autodiff.tracked import plain
 from ..tree.flat import KeyPath
 from ..words import ShapeError, check_whole, explained, in_words
 from .layer import Generator, Layer, activated, glorot_uniform, layer, start
-from .printing import settings
+from .printing import options_text
 
 Pads = tuple[tuple[int, int], ...]
 Each = int | tuple[int, ...]  # a number, or one for each axis
@@ -119,12 +119,12 @@ class Conv(Layer):
 
     def _options(self) -> str:
         texts = [
-            settings(self.activation),
+            options_text(self.activation),
             option("pad", self.pad, 0),
             option("stride", self.stride, 1),
             option("dilation", self.dilation, 1),
             option("groups", (self.groups,), 1),
-            settings(bias=self.bias is not None),
+            options_text(bias=self.bias is not None),
         ]
         return "".join(texts)
 

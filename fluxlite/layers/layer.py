@@ -24,7 +24,7 @@ from ..tree.contract import functor
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array, on_card_of
 from ..tree.walks import nodes
-from ..words import ClosedError, Function, InputError, LayerError, apart, explained, in_words
+from ..words import ClosedError, Function, InputError, LayerError, devices_differ_error, explained, in_words
 
 Generator: TypeAlias = "np.random.Generator | None"  # in quotes: loading np.random takes longer than all of fluxlite
 LAYERS = Attribute("layers")
@@ -253,7 +253,7 @@ def misplaced(layer: Any, x: Any = None) -> LayerError | None:
             continue
         where = device_of(plain(leaf))
         if where != here:
-            return apart(path, where, here)
+            return devices_differ_error(path, where, here)
     return None
 
 

@@ -15,7 +15,7 @@ from ..messages import warn
 from ..tree.flat import KeyPath
 from ..words import InputError, ShapeError, check_number, check_whole
 from .layer import Layer, layer, split_activation
-from .printing import settings
+from .printing import options_text
 
 
 @layer(trainable=("activation", "scale", "bias"))
@@ -71,7 +71,7 @@ class Normalization(Layer):
         return ", ".join(map(str, self.size))
 
     def _options(self) -> str:
-        return settings(self.activation, affine=self.scale is not None)
+        return options_text(self.activation, affine=self.scale is not None)
 
 
 @layer

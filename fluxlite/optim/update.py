@@ -80,11 +80,11 @@ class OptimiserRule(metaclass=Readable):
             x -= change
 
     def __repr__(self) -> str:
-        numbers = ", ".join(f"{name}={value!r}" for name, value in settings(self).items())
+        numbers = ", ".join(f"{name}={value!r}" for name, value in hyperparameters(self).items())
         return f"{type(self).__name__}({numbers})"
 
 
-def settings(rule: OptimiserRule) -> dict[str, Any]:
+def hyperparameters(rule: OptimiserRule) -> dict[str, Any]:
     """The numbers of a rule, by name: a dataclass's fields, or its attributes and the numbers in its class."""
     if dataclasses.is_dataclass(rule):
         return {field.name: getattr(rule, field.name) for field in dataclasses.fields(rule)}

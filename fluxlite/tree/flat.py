@@ -410,7 +410,7 @@ class _Walk:
 
     def visit_parts(self, x: Any, kind: Kind, names: Any, parts: Any, may_train: int) -> list[int]:
         """The numbers of the parts of `x`. What has no parts itself isn't worth a call."""
-        if not kind.is_box:
+        if not kind.is_container:
             may_train = min(may_train, ARRAYS)
         flow: Any = repeat(may_train)
         if kind.trainable_names is not None and names is not None:
