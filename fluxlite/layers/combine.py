@@ -60,7 +60,7 @@ class SkipConnection(Container):
     def __call__(self, x: Any) -> Any:
         return self.connection(run_layer(self.layers, x, LAYERS), x)
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         return f"{call_of(self.layers)}, {short_name(self.connection)}"
 
 
@@ -99,8 +99,8 @@ class Parallel(Container):
             raise ShapeError(KeyPath(), f"{self._name()} of {count} layers {takes}")
         return zip(self._items(), inputs)
 
-    def _sizes(self) -> str:
-        return f"{short_name(self.connection)}, {super()._sizes()}"
+    def _arguments_text(self) -> str:
+        return f"{short_name(self.connection)}, {super()._arguments_text()}"
 
 
 @layer
@@ -222,7 +222,7 @@ class MultiHeadAttention(Layer):
             scores = scores + closed.astype(scores.dtype, copy=False)
         return scores
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         q = self.q_proj.weight.shape
         k = self.k_proj.weight.shape
         v = self.v_proj.weight.shape
@@ -231,7 +231,7 @@ class MultiHeadAttention(Layer):
         outputs = self.out_proj.weight.shape[0]
         return str(_one_if_equal((inputs, inside, outputs)))
 
-    def _options(self) -> str:
+    def _options_text(self) -> str:
         return f", nheads={self.nheads}"
 
 
@@ -294,10 +294,10 @@ class Scale(Layer):
             raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape ({wanted}), got {x.shape}")
         return activated(self.activation, x * self.scale, self.bias)
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         return ", ".join(map(str, self.scale.shape))
 
-    def _options(self) -> str:
+    def _options_text(self) -> str:
         return options_text(self.activation, bias=self.bias is not None)
 
 
@@ -365,7 +365,7 @@ class Embedding(Layer):
             what = f"{self._name()} takes {these} for one row: how much there is of each"
             notice(("numbers for an embedding", count), f"{what}; {numbers}.")
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         vocabulary, features = self.weight.shape
         return f"{vocabulary} => {features}"
 

@@ -149,7 +149,7 @@ class Part:
             return False
         when = type(self.x)._in_lines
         if when == "if long":
-            return len(self.x._call()) > WIDTH
+            return len(self.x._call_text()) > WIDTH
         return when == "always"
 
     def holds(self) -> bool:
@@ -200,7 +200,7 @@ def one_line(x: Any) -> str:
 def call_of(layer: Any) -> str:
     """How a layer, or any function, is written within another one."""
     if hasattr(type(layer), "_in_lines"):
-        return layer._call()
+        return layer._call_text()
     return short_name(layer)
 
 

@@ -72,14 +72,14 @@ class Recurrence(Layer):
     def initialstates(self) -> Any:
         return initialstates(self.cell)
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         cell = call_of(self.cell)
         own = f"{type(self).__name__}Cell("
         if cell.startswith(own):  # GRU(2 => 3), not GRU(GRUCell(2 => 3))
             return cell.removeprefix(own)[:-1]
         return cell
 
-    def _options(self) -> str:
+    def _options_text(self) -> str:
         if self.return_state:
             return ", return_state=True"
         return ""
@@ -221,10 +221,10 @@ class Cell(Layer):
             return states[0]
         return states
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         return f"{self.Wi.shape[1]} => {self.Wh.shape[1]}"
 
-    def _options(self) -> str:
+    def _options_text(self) -> str:
         return options_text(bias=self.bias is not None)
 
 
@@ -268,8 +268,8 @@ class RNNCell(Cell):
         slopes *= dh
         np.matmul(Wh.T, flat, out=dh)
 
-    def _options(self) -> str:
-        return f", {short_name(self.activation)}{super()._options()}"
+    def _options_text(self) -> str:
+        return f", {short_name(self.activation)}{super()._options_text()}"
 
 
 def _slope_of_tanh(h):
