@@ -50,9 +50,7 @@ def root_of(x: np.ndarray) -> np.ndarray:
     while base is not None:
         if type(base) is np.ndarray:
             x = base
-        base = getattr(
-            base, "base", None
-        )  # between a window and what it's a window of, NumPy puts an object of its own
+        base = getattr(base, "base", None)  # NumPy puts an object of its own between a window and its array
     return x
 
 
