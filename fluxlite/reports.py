@@ -26,7 +26,7 @@ from .tree.contract import attributes, is_leaf
 from .tree.flat import Attribute, KeyPath
 from .tree.rows import Row, root_row
 from .tree.ties import is_array, is_trainable_array, lies_alike
-from .tree.unreached import arrays_inside, boxes
+from .tree.unreached import arrays_inside, shut_boxes
 from .words import many
 
 MOST = 100  # rows drawn within one row
@@ -135,7 +135,7 @@ class Explanation:
 
     def _add_boxes(self, drawn: DrawnRow, path: KeyPath, x: Any) -> None:
         """What no walk enters: `x` itself, which `drawn` then says, or what a function works with, a row each."""
-        for _, place, value, why in boxes(x, path):
+        for _, place, value, why in shut_boxes(x, path):
             if place == path:
                 self._shut(drawn, "a shut box", why, value, path)
                 continue

@@ -198,7 +198,7 @@ class ClosedError(LayerError, RuntimeError):
     _between = " "
 
 
-def apart(path: tuple, where: Any, here: Any) -> DeviceError:
+def devices_differ_error(path: tuple, where: Any, here: Any) -> DeviceError:
     """The error for the layer's array at `path`, which is on the device `where`, while the input is `here`."""
     if where.backend == "CPU":
         to_a_gpu = f"model = {mover(here)}(model)"

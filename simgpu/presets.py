@@ -137,15 +137,18 @@ def preset(name: Any) -> Preset:
 
     >>> preset("NVIDIA T4").launch
     1.5e-05
+    >>> preset("NVIDIA GeForce RTX 4090").name
+    'RTX 4090'
     """
     if isinstance(name, Preset):
         return name
-    if isinstance(name, str):  # NVIDIA calls all of them so
-        name = next((known for known in PRESETS if known in (f"NVIDIA {name}", name.removeprefix("NVIDIA "))), name)
-    if not isinstance(name, str) or name not in PRESETS:
-        cards = ", ".join(PRESETS)
-        raise ValueError(f"like=… is a preset, or one of {cards}: there's no preset for {in_words(name)}")
-    return PRESETS[name]
+    if isinstance(name, str):
+        short = name.removeprefix("NVIDIA ").removeprefix("GeForce ")  # drivers say NVIDIA GeForce RTX 4090
+        for known in (short, f"NVIDIA {short}"):
+            if known in PRESETS:
+                return PRESETS[known]
+    cards = ", ".join(PRESETS)
+    raise ValueError(f"like=… is a preset, or one of {cards}: there's no preset for {in_words(name)}")
 
 
 # -- A preset that fits the times of a real card ---------------------------------------------------

@@ -17,7 +17,7 @@ from ..arrays import astype, on_card_of, refuse_tensor
 from ..helping import Readable
 from ..tree.contract import functor, is_leaf, kind_of
 from ..tree.flat import ALSO_NUMBERS, KeyPath, Made, flatten
-from ..tree.ties import HERE, copy_of, is_array, is_trainable_array, same_view
+from ..tree.ties import HERE, copy_of, is_array, is_trainable_array, view_as
 from ..tree.unreached import note_first_meeting, say_what_is_not_trained
 from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
 from ..words import explained, in_words
@@ -129,7 +129,7 @@ class Marked:
         may_hide_arrays = self._track_leaves(level)
         if may_hide_arrays:
             say_what_is_not_trained(argument, "gets no gradient", again=False)
-        made = flat.results(self.tracked)
+        made = flat.results(self.tracked)  # a tied W.T is a recorded transposition of the tracked W: see `view_as`
         self.stand_in = made[flat.root]
         self.snapshots = snapshots_of(flat, made)
 
@@ -170,8 +170,8 @@ class Marked:
                 found.append(as_gradient(tracked.value, totals.get(tracked), given))
         for leaf, place in self.flat.trainable_later.items():  # it stands at a later place, which may hold W.T
             if found[leaf] is not None:
-                found[leaf] = same_view(self.flat.at(place), self.flat.leaves[leaf], found[leaf])
-        return self.flat.tree_beside(found, _combine)
+                found[leaf] = view_as(found[leaf], like=self.flat.at(place), of=self.flat.leaves[leaf])
+        return self.flat.tree_at_first_places(found, _combine)
 
 
 _CONSTANTS = {type(None), str, bool, bytes, type, np.ufunc, np.dtype, type(len)}
@@ -284,7 +284,7 @@ def untrack(value: Any, level: Level) -> Any:
     if kind is TrackedArray:
         return _untrack_array(value, level)
     if not is_leaf(value):
-        if kind_of(kind).is_box:
+        if kind_of(kind).is_container:
             return fmap(lambda leaf: untrack(leaf, level), value)
         # An object, such as the model: what doesn't train is the argument's own.
         return fmap(lambda leaf: copy_of(leaf) if is_array(leaf) else untrack(leaf, level), value)
@@ -343,7 +343,7 @@ class Gradient(Record):
 
 def _combine(branch: Made, parts: list) -> Any:
     """The gradient of what stands at a branch, made from those of its parts."""
-    if branch.kind.is_box:
+    if branch.kind.is_container:
         return branch.make(branch.x, branch.names, parts)
     if branch.names is None:
         return type_of_parts(branch.x)(parts)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..tree.contract import children, is_leaf, put_attribute
 from ..tree.flat import Attribute, KeyPath, put
-from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
+from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, view_as
 from ..tree.walks import is_mutable, nodes, on_first_card_of, trainables
 from ..words import explained
 from .freezing import PARAMETERS
@@ -95,7 +95,8 @@ class Params(list):
         try:
             tracked = {parameter_key(array): (array, track(array, level)) for array in self}
             for owner, step, array in places:
-                put(owner, step, same_view(array, *tracked[parameter_key(array)]))
+                first, stand_in = tracked[parameter_key(array)]
+                put(owner, step, view_as(stand_in, like=array, of=first))
             with on_first_card_of(self):
                 value = run_in_training(f)
                 plain_value = untrack(value, level)

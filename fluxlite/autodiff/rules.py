@@ -51,8 +51,10 @@ class Derivative:
 
 
 RULES: dict[Callable, Derivative] = {}
-COMPOSED: dict[Callable, Callable] = {}  # written in terms of other functions: tracked arrays call those instead
-REPHRASED: dict[Callable, Callable] = {}  # the same, for calls with keywords that the function's rule doesn't know
+COMPOSED: dict[Callable, Callable] = {}  # composed of other functions: tracked arrays call those instead
+COMPOSED_FOR_KEYWORDS: dict[
+    Callable, Callable
+] = {}  # the same, for calls with keywords that the function's rule doesn't know
 PLAIN: set[Callable] = set()  # results that don't depend smoothly on the arguments: they're just computed
 # Methods of ufuncs that are functions by themselves.
 METHODS: dict[tuple[np.ufunc, str], Callable] = {
@@ -201,10 +203,15 @@ def accurate_rule(function: Any, *pullbacks: Any, again: bool = False) -> None:
 def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False, **hooks: Callable) -> None:
     """`rule` for a function of any number of operands: ``pullback(position, g, out, *arguments)``.
 
-    With `sequence`, the operands are in a list, which is the first argument. Where the backward pass needs more than
-    `out`, there are two `hooks`. ``forward=`` is a function that returns, for the arguments, `out` and what to keep.
-    ``shared(g, kept, *arguments)``, where `kept` is None if an outer gradient watches, is what the pieces of all
-    operands begin with. Then it's ``pullback(position, g, out, shared, kept, *arguments)``.
+    With `sequence`, the operands are in a list, which is the first argument.
+
+    There are two `hooks`, for a function whose backward pass needs more than `out`, and computes something once for all
+    operands. In a gradient call they run in this order:
+
+    1. ``forward(*arguments)``, in place of the function, returns ``(out, kept)``.
+    2. ``shared(g, kept, *arguments)``, once, returns what all pullbacks begin with. `kept` is None if an outer gradient
+       watches.
+    3. ``pullback(position, g, out, shared, kept, *arguments)``, for each operand that has a gradient, gets both.
     """
     before_the_arguments = ["position", "g", "out"]
     if hooks:
@@ -215,7 +222,7 @@ def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False
 
 
 def composed(function: Callable, table: dict[Callable, Callable] = COMPOSED) -> Callable[[Callable], Callable]:
-    """Above a function that expresses `function` in terms of others."""
+    """Above a function that says the same as `function`, composed of others."""
 
     def enter(same: Callable) -> Callable:
         table[function] = same
@@ -224,7 +231,7 @@ def composed(function: Callable, table: dict[Callable, Callable] = COMPOSED) -> 
     return enter
 
 
-rephrased = functools.partial(composed, table=REPHRASED)
+composed_for_keywords = functools.partial(composed, table=COMPOSED_FOR_KEYWORDS)
 
 
 def no_derivative(*functions: Callable) -> None:
@@ -242,22 +249,32 @@ def load_rarer() -> bool:
     return True
 
 
-def unless(condition: Any, g: Any, holds: bool = False) -> Any:
-    """``np.where(condition, 0, g)``, or, if `holds`, ``np.where(condition, g, 0)``.
-
-    For plain arrays of one shape it's computed with bits. `np.where` decides for each number by itself, and where the
-    processor can't foresee the decision, as after a `relu`, that takes forty times as long.
-    """
-    is_plain = type(g) is type(condition) and type(g) in plain_types and g.dtype.kind == "f" and g.itemsize <= 8
-    if not is_plain or g.shape != condition.shape or condition.dtype != bool:
-        if holds:
-            return np.where(condition, g, 0)
+def zero_where(condition: Any, g: Any) -> Any:
+    """``np.where(condition, 0, g)``, for plain arrays of one shape by `_keep_bits`."""
+    if not _has_bits_for_each(condition, g):
         return np.where(condition, 0, g)
-    ones = condition.view(np.int8)
-    if holds:
-        mask = np.negative(ones)  # -1, which has all bits set, or 0
-    else:
-        mask = ones - 1
+    return _keep_bits(g, condition.view(np.int8) - 1)
+
+
+def zero_except_where(condition: Any, g: Any) -> Any:
+    """``np.where(condition, g, 0)``, for plain arrays of one shape by `_keep_bits`."""
+    if not _has_bits_for_each(condition, g):
+        return np.where(condition, g, 0)
+    return _keep_bits(g, np.negative(condition.view(np.int8)))
+
+
+def _has_bits_for_each(condition: Any, g: Any) -> bool:
+    """Whether both are plain arrays of one shape, of conditions, and of numbers for whose bits there's an integer."""
+    is_plain = type(g) is type(condition) and type(g) in plain_types and g.dtype.kind == "f" and g.itemsize <= 8
+    return is_plain and g.shape == condition.shape and condition.dtype == bool
+
+
+def _keep_bits(g: Any, mask: Any) -> Any:
+    """`g` where the int8 in `mask` is -1, which has all bits set; 0 where it's 0.
+
+    `np.where` decides for each number by itself, and where the processor can't foresee the decision, as after a `relu`,
+    that takes forty times as long.
+    """
     bits = mask.astype(f"i{g.itemsize}")
     bits &= g.view(bits.dtype)
     return bits.view(g.dtype)

@@ -57,7 +57,7 @@ def snapshots_of(flat: Flat, made: list) -> list[Snapshot]:
             found.append(Snapshot(flat, number, copy, held, held.copy()))
             if held.get("active", copy) is None:  # a mode, which `functor` didn't see in the class
                 type(copy).active = Automatic()
-        elif branch.kind.is_box and branch.may_train == ALSO_NUMBERS:
+        elif branch.kind.is_container and branch.may_train == ALSO_NUMBERS:
             continue  # a container of data, which has no state
         elif not isinstance(copy, _UNCHANGING):
             contents = copy if isinstance(copy, (list, dict)) else None

@@ -21,9 +21,9 @@ from ..words import in_words
 from .freezing import PARAMETERS, Level
 from .rules import (
     COMPOSED,
+    COMPOSED_FOR_KEYWORDS,
     METHODS,
     PLAIN,
-    REPHRASED,
     RULES,
     Call,
     load_rarer,
@@ -356,7 +356,7 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
         call = Call(function, args, kwargs)
         call.arrange(derivative.names, derivative.most_positional)
         if call.unknown_keyword(derivative.names) is not None:
-            return _rephrase(call, derivative)
+            return _compose_for_keyword(call, derivative)
         call.take_operands(derivative)
         args, kwargs = call.args, call.kwargs
     if not level.is_open:
@@ -451,12 +451,12 @@ def _record_without_derivative(function: Any, args: Any, level: Level, kwargs: d
     )
 
 
-def _rephrase(call: Call, derivative: Any) -> Any:
+def _compose_for_keyword(call: Call, derivative: Any) -> Any:
     """A call with a keyword that the derivative doesn't know, said in other terms; `TypeError` if there are none."""
     load_rarer()  # which has most of them
-    if call.function not in REPHRASED:
+    if call.function not in COMPOSED_FOR_KEYWORDS:
         call.raise_unknown_keyword(derivative.names)
-    return _compose(call, REPHRASED[call.function])
+    return _compose(call, COMPOSED_FOR_KEYWORDS[call.function])
 
 
 def _compose(call: Call, composition: Callable) -> Any:

@@ -9,9 +9,11 @@ after it. Until the first statement that changes something outside, nothing has 
 what is left before the error goes on.
 """
 
+import bisect
 import contextlib
 import dis
 import math
+import operator
 import warnings
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -19,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .places import _GONE, Places, same, same_contents
-from .program import Call, Number, Program, root_of
+from .program import Call, CaptureError, Number, Program, root_of
 from .recorded import NUMBERS
 from .signature import checks, written
 
@@ -73,11 +75,14 @@ def constant_calls(program: Program, calls: list[Call]) -> list[Call]:
 
 
 class Layout:
-    """Where in one block of memory each buffer lies: a place is free again after its last reader."""
+    """Where in one block of memory each buffer lies: two that are needed at the same time lie apart.
+
+    The largest are placed first, each as low as it can be; so little is left between them.
+    """
 
     def __init__(self, program: Program, calls: list[Call], at_the_start: set[int], at_the_end: set[int]) -> None:
         self._made = program.made
-        first: dict[int, int] = {}
+        first: dict[int, int] = {}  # by id: the number of the first call that touches it
         last: dict[int, int] = {}
         for number, call in enumerate(calls):
             for x in (*call.reads(), *call.writes()):
@@ -94,26 +99,26 @@ class Layout:
         self.offsets: dict[int, int] = {}
         self.size = 0  # bytes
         self.unshared = 0  # what it would be if each buffer had its own
-        taken: list[tuple[int, int, int]] = []  # (start, end, last call), by start
-        for key in sorted(first, key=first.__getitem__):
-            taken = [place for place in taken if place[2] >= first[key]]
-            self._place(key, taken, last[key])
-            taken.sort()
+        placed: list[tuple[int, int, int, int]] = []  # (start, end, first call, last call), by start
+        for key in sorted(first, key=lambda key: (-program.made[key].nbytes, first[key])):
+            beside = [place for place in placed if place[2] <= last[key] and first[key] <= place[3]]
+            start, end = self._place(key, beside)
+            bisect.insort(placed, (start, end, first[key], last[key]))
         block = np.empty(self.size + 64, np.uint8)
         self._block = block[-block.ctypes.data % 64 :]
         self._views: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
-    def _place(self, key: int, taken: list, last: int) -> None:
+    def _place(self, key: int, beside: list) -> tuple[int, int]:
         need = -(-max(self._made[key].nbytes, 1) // 64) * 64  # each begins where a row of the cache does
         start = 0
-        for low, high, _ in taken:
+        for low, high, _, _ in beside:
             if low - start >= need:
                 break
             start = max(start, high)
         self.offsets[key] = start
-        taken.append((start, start + need, last))
         self.size = max(self.size, start + need)
         self.unshared += need
+        return start, start + need
 
     def at(self, x: np.ndarray) -> np.ndarray:
         """`x` in the planned memory. What's outside, such as a parameter, is itself."""
@@ -131,7 +136,13 @@ class Writer:
     """Names for the things that the replay uses, and statements."""
 
     def __init__(self, layout: Layout, given: dict[int, str]) -> None:
-        self.space: dict[str, Any] = {"copyto": np.copyto, "same": same, "same_contents": same_contents, "gone": _GONE}
+        self.space: dict[str, Any] = {
+            "copyto": np.copyto,
+            "put": put,
+            "same": same,
+            "same_contents": same_contents,
+            "gone": _GONE,
+        }
         self._layout = layout
         self._given = given  # by id of the input: the argument's name, where it's used as it is
         self._names: dict[int, tuple[str, Any]] = {}
@@ -199,8 +210,24 @@ class Writer:
         if call.form in ("ufunc", "reduce", "out", "draw"):
             return f"{function}({given}, out={out})"
         if call.form == "item":
-            return f"copyto({out}, {function}({given})[{call.item}])"
-        return f"copyto({out}, {function}({given}))"
+            return f"put({out}, {function}({given})[{call.item}])"
+        put = "copyto" if call.function in _SHAPES_FOLLOW else "put"
+        return f"{put}({out}, {function}({given}))"
+
+
+def put(out: np.ndarray, value: Any) -> None:
+    """Copy `value` to the buffer `out`. For some functions, such as np.bincount, its shape depends on values."""
+    if np.shape(value) != out.shape:
+        raise CaptureError(
+            f"a result has shape {np.shape(value)} now, and {out.shape} when the step was captured: its shape depends "
+            "on values, and a replay's can't"
+        )
+    np.copyto(out, value)
+
+
+# The shape of what these give follows from shapes.
+_SHAPES_FOLLOW = {np.ndarray.astype, np.ndarray.copy, np.ndarray.flatten, operator.getitem, np.where, np.stack, np.sort,
+                  np.argsort, np.reshape, np.ravel, np.take_along_axis}  # fmt: skip
 
 
 def _has_things(x: Iterable) -> bool:
@@ -393,6 +420,8 @@ def guards(places: Places, writer: Writer) -> list[str]:
         found.append(f"len({writer.thing(x)}.__dict__) != {count}")
     for x, before in places.bytes:
         found.append(f"bytes({writer.thing(x)}) != {writer.thing(before)}")
+    for x, cls in places.classes:
+        found.append(f"{writer.thing(x)}.__class__ is not {writer.thing(cls)}")
     for leaf in places.leaves:
         name, rule, memory = writer.thing(leaf), writer.thing(leaf.rule), writer.thing(leaf.memory)
         found.append(f"{name}.frozen is not {leaf.frozen} or {name}.memory is not {memory}")

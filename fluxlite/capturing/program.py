@@ -46,9 +46,24 @@ def refusal(what: str, fix: str = "") -> CaptureError:
 
 def root_of(x: np.ndarray) -> np.ndarray:
     """The array that owns the memory of `x`: `x` itself, or what it views."""
-    while type(x.base) is np.ndarray:
-        x = x.base
+    base: Any = x.base
+    while base is not None:
+        if type(base) is np.ndarray:
+            x = base
+        base = getattr(base, "base", None)  # NumPy puts an object of its own between a window and its array
     return x
+
+
+def check_plain(x: np.ndarray, what: str) -> None:
+    """Raise unless `x` computes as NumPy's own arrays do, and holds numbers."""
+    if x.dtype.hasobject:
+        raise CaptureError(
+            f"captured(step): {what} is an array of Python's objects, and a replay computes with numbers"
+        )
+    if type(x) not in (np.ndarray, np.memmap):
+        raise CaptureError(
+            f"captured(step): {what} is a {type(x).__name__}, an array with rules of its own: np.asarray(x)"
+        )
 
 
 class Number:

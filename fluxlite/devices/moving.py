@@ -10,7 +10,7 @@ from ..arrays import device_of, move, refuse_tensor
 from ..messages import notice, warn
 from ..tree.flat import Flat, KeyPath, flatten
 from ..tree.ties import is_array, is_tracked, overlaps
-from ..tree.unreached import WITHOUT_ARRAYS, arrays_inside, boxes
+from ..tree.unreached import WITHOUT_ARRAYS, arrays_inside, shut_boxes
 from ..tree.walks import check_open
 
 DEFAULT = "float32 for float64"  # it shows up in signatures
@@ -59,7 +59,7 @@ def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     Most leaves work on any device. Arrays in an object that can't be walked, or in a function, stay: we say so once.
     """
     refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
-    for key, place, value, why in boxes(x, path):
+    for key, place, value, why in shut_boxes(x, path):
         found = [inside for inside, array in arrays_inside(value, place) if device_of(array) != device]
         if found:
             notice(("unmoved", *key), f"{found[0] or type(x).__name__} was not moved to {device}: {why}")

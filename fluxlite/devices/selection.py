@@ -104,7 +104,7 @@ class Backend(NamedTuple):
     part: Callable[[str], Functional] = cupy_part
 
 
-def _metal() -> Any:
+def _metal_module() -> Any:
     from . import metal  # not needed before we ask
 
     return metal
@@ -125,7 +125,7 @@ _OFF, _HIDDEN = "the simulated GPU is off: simulate_gpu()", "CUDA_VISIBLE_DEVICE
 BACKENDS = {
     "CUDA": Backend(lambda: usable("CUDA"), lambda: cupy_devices("CUDA"), tuple(PARTS["CUDA"])),
     "AMDGPU": Backend(lambda: usable("AMDGPU"), lambda: cupy_devices("AMDGPU"), tuple(PARTS["AMDGPU"])),
-    "Metal": Backend(lambda: _metal().metal_functional(), lambda: _metal().metal_devices()),
+    "Metal": Backend(lambda: _metal_module().metal_functional(), lambda: _metal_module().metal_devices()),
     "CPU": Backend(Functional, lambda: [CPU]),
     "Simulated": Backend(
         lambda: Functional("" if _simulated() else _OFF if SETTINGS.simulated is None else _HIDDEN), _simulated

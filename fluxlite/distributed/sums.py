@@ -41,8 +41,8 @@ def allreduce(x: Any, op: str = "sum") -> Any:
     group.check_alike({"x": _form(x)})
     with on_card_of(x):
         numbers = x
-        if not x.flags.c_contiguous or x.dtype != wide(x):
-            numbers = np.ravel(x).astype(wide(x))
+        if not x.flags.c_contiguous or x.dtype != sum_dtype(x):
+            numbers = np.ravel(x).astype(sum_dtype(x))
         finish = begin_sum(group, numbers, op.replace("mean", "sum"))
         result = finish()
         if op == "mean":
@@ -139,8 +139,8 @@ def in_buckets(state: Any, model: Any) -> list[list[tuple[Leaf, Any]]]:
     buckets: dict[Any, list[tuple[Leaf, Any]]] = {}
     size = 0
     for path, x in trainables(model):
-        buckets.setdefault((size // SIZE, wide(x), device_of(x)), []).append((path.get(state), x))
-        size += x.size * wide(x).itemsize
+        buckets.setdefault((size // SIZE, sum_dtype(x), device_of(x)), []).append((path.get(state), x))
+        size += x.size * sum_dtype(x).itemsize
     return list(buckets.values())
 
 
@@ -157,7 +157,7 @@ def sum_over_workers(
         _, first = bucket[0]
         with on_card_of(first):
             content = np.concatenate([_flat_gradient(own, leaf, x) for leaf, x in bucket])
-            content = content.astype(wide(first), copy=False)
+            content = content.astype(sum_dtype(first), copy=False)
             content *= weight
             begun.append(begin_sum(group, content))
     has_gradient = [id(leaf) in own for bucket in buckets for leaf, _ in bucket]
@@ -189,7 +189,7 @@ def _cut(bucket: list, content: Any) -> list[Step]:
     return found
 
 
-def wide(x: Any) -> np.dtype:
+def sum_dtype(x: Any) -> np.dtype:
     """The type that's added up: MPI knows no half precision, and many small numbers would lose digits in it."""
     if x.dtype.kind in "biuc":
         return x.dtype

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import by_element, device_of, floats, in_float32, on_card_of_argument, on_device_of, primitive
 from ..arrays import identity as identity
-from ..autodiff.rules import accurate, accurate_rule, rule, unless
+from ..autodiff.rules import accurate, accurate_rule, rule, zero_where
 from ..autodiff.tracked import plain
 
 
@@ -53,7 +53,7 @@ def _gelu(x: Any) -> Any:
 # -- of straight lines
 relu = activation(
     "relu", "``max(x, 0)``. Its derivative at 0 is 0", lambda x: np.maximum(x, 0),
-    lambda g, out, x: unless(x <= 0, g))  # not where x > 0: a NaN's gradient isn't 0
+    lambda g, out, x: zero_where(x <= 0, g))  # not where x > 0: a NaN's gradient isn't 0
 leakyrelu = activation(
     "leakyrelu", "`x`, and ``slope * x`` for negative `x`", lambda x, slope=0.01: np.where(x > 0, x, slope * x),
     lambda g, out, x, slope=0.01: np.where(x > 0, g, slope * g))

@@ -13,7 +13,7 @@ from ..messages import notice
 from ..tree.flat import KeyPath
 from ..words import LayerError, ShapeError, check_callable, explained
 from .layer import LAYERS, Layer, activated, glorot_uniform, layer, misplaced, run_layer, start
-from .printing import call_of, settings
+from .printing import call_of, options_text
 
 
 @layer
@@ -58,8 +58,8 @@ class Dense(Layer):
             y = multiply_rows(x, self.weight.T)
         return activated(self.activation, y, self.bias)
 
-    def _why(self, x: Any) -> LayerError | None:
-        why = super()._why(x)
+    def _explain_error(self, x: Any) -> LayerError | None:
+        why = super()._explain_error(x)
         inputs = self.weight.shape[1]
         shape: Any = getattr(x, "shape", ())
         if why is not None or shape[-1:] == (inputs,):
@@ -70,12 +70,12 @@ class Dense(Layer):
         takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
         return ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {shape}{hint}")
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         outputs, inputs = self.weight.shape
         return f"{inputs} => {outputs}"
 
-    def _options(self) -> str:
-        return settings(self.activation, bias=self.bias is not None)
+    def _options_text(self) -> str:
+        return options_text(self.activation, bias=self.bias is not None)
 
 
 def multiply_rows(x: Any, matrix: Any) -> Any:
@@ -110,13 +110,13 @@ class Container(Layer):
             return self.layers.items()
         return enumerate(self.layers)
 
-    def _why(self, *inputs: Any, **keywords: Any) -> LayerError | None:
+    def _explain_error(self, *inputs: Any, **keywords: Any) -> LayerError | None:
         return misplaced(self)  # anything else the layers inside have said
 
     def _name(self) -> str:
         return type(self).__name__
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         texts = []
         for where, part in self._items():
             name = "" if type(where) is int else f"{where}="

@@ -24,7 +24,7 @@ from ..autodiff.tracked import plain
 from ..messages import notice
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array
-from ..words import InputError, LayerError, ShapeError, apart, check_whole, explained, in_words
+from ..words import InputError, LayerError, ShapeError, check_whole, devices_differ_error, explained, in_words
 from .activations import softmax, softmax_of_open
 from .basic import Chain, Container, Dense, multiply_rows
 from .layer import (
@@ -40,7 +40,7 @@ from .layer import (
     start,
 )
 from .normalization import Dropout
-from .printing import call_of, name_of, settings
+from .printing import call_of, options_text, short_name
 
 
 @layer
@@ -60,8 +60,8 @@ class SkipConnection(Container):
     def __call__(self, x: Any) -> Any:
         return self.connection(run_layer(self.layers, x, LAYERS), x)
 
-    def _sizes(self) -> str:
-        return f"{call_of(self.layers)}, {name_of(self.connection)}"
+    def _arguments_text(self) -> str:
+        return f"{call_of(self.layers)}, {short_name(self.connection)}"
 
 
 @layer
@@ -99,8 +99,8 @@ class Parallel(Container):
             raise ShapeError(KeyPath(), f"{self._name()} of {count} layers {takes}")
         return zip(self._items(), inputs)
 
-    def _sizes(self) -> str:
-        return f"{name_of(self.connection)}, {super()._sizes()}"
+    def _arguments_text(self) -> str:
+        return f"{short_name(self.connection)}, {super()._arguments_text()}"
 
 
 @layer
@@ -222,7 +222,7 @@ class MultiHeadAttention(Layer):
             scores = scores + closed.astype(scores.dtype, copy=False)
         return scores
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         q = self.q_proj.weight.shape
         k = self.k_proj.weight.shape
         v = self.v_proj.weight.shape
@@ -231,7 +231,7 @@ class MultiHeadAttention(Layer):
         outputs = self.out_proj.weight.shape[0]
         return str(_one_if_equal((inputs, inside, outputs)))
 
-    def _options(self) -> str:
+    def _options_text(self) -> str:
         return f", nheads={self.nheads}"
 
 
@@ -294,11 +294,11 @@ class Scale(Layer):
             raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape ({wanted}), got {x.shape}")
         return activated(self.activation, x * self.scale, self.bias)
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         return ", ".join(map(str, self.scale.shape))
 
-    def _options(self) -> str:
-        return settings(self.activation, bias=self.bias is not None)
+    def _options_text(self) -> str:
+        return options_text(self.activation, bias=self.bias is not None)
 
 
 def normal(*shape: int, rng: Generator = None) -> Any:
@@ -336,7 +336,7 @@ class Embedding(Layer):
                     numbers = numbers.astype(np.int64)
                 x = numbers = on_device_of(weight, numbers)
             elif is_array(numbers) and device_of(numbers) != device_of(weight):  # CuPy would copy a host's index
-                raise apart(KeyPath((Attribute("weight"),)), device_of(weight), device_of(numbers))
+                raise devices_differ_error(KeyPath((Attribute("weight"),)), device_of(weight), device_of(numbers))
             if type(numbers) is not int and numbers.dtype.kind in "fb":  # one-hot rows
                 self._check_rows(numbers)
                 return multiply_rows(astype(x, self.weight.dtype), self.weight)
@@ -365,7 +365,7 @@ class Embedding(Layer):
             what = f"{self._name()} takes {these} for one row: how much there is of each"
             notice(("numbers for an embedding", count), f"{what}; {numbers}.")
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         vocabulary, features = self.weight.shape
         return f"{vocabulary} => {features}"
 

@@ -13,7 +13,7 @@ from ..autodiff.tracked import plain
 from ..tree.flat import KeyPath
 from ..words import ShapeError, check_whole, explained, in_words
 from .layer import Generator, Layer, activated, glorot_uniform, layer, start
-from .printing import settings
+from .printing import options_text
 
 Pads = tuple[tuple[int, int], ...]
 Each = int | tuple[int, ...]  # a number, or one for each axis
@@ -113,18 +113,18 @@ class Conv(Layer):
             return after, before * self.groups
         return before * self.groups, after
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         inputs, outputs = self._features()
         return f"{self.weight.shape[:-2]}, {inputs} => {outputs}"
 
-    def _options(self) -> str:
+    def _options_text(self) -> str:
         texts = [
-            settings(self.activation),
+            options_text(self.activation),
             option("pad", self.pad, 0),
             option("stride", self.stride, 1),
             option("dilation", self.dilation, 1),
             option("groups", (self.groups,), 1),
-            settings(bias=self.bias is not None),
+            options_text(bias=self.bias is not None),
         ]
         return "".join(texts)
 
@@ -182,8 +182,8 @@ class ConvTranspose(Conv):
         settings = zip(self.weight.shape, self.stride, self.dilation)
         return tuple(max((k - stride) * d + 1, 1) for k, stride, d in settings)
 
-    def _options(self) -> str:
-        return super()._options() + option("outpad", self.outpad, 0)
+    def _options_text(self) -> str:
+        return super()._options_text() + option("outpad", self.outpad, 0)
 
 
 @explained()
@@ -223,10 +223,10 @@ class MaxPool(Layer):
         together = (1,) * len(self.kernel)  # a dilation of 1: nothing is left out
         return pool(self, x, Windows(self.kernel, self.stride, self.pad, together))
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         return str(self.kernel)
 
-    def _options(self) -> str:
+    def _options_text(self) -> str:
         return option("pad", self.pad, 0) + option("stride", self.stride, self.kernel)
 
 
@@ -259,7 +259,7 @@ class AdaptiveMaxPool(Layer):
         together = (1,) * len(space)
         return pool(self, x, Windows(kernel, stride, unpadded, together))
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         return str(self.out)
 
 
@@ -364,7 +364,7 @@ class Upsample(Layer):
         scale = self.scale if isinstance(self.scale, tuple) else (self.scale,) * len(space)
         return tuple(math.floor(length * factor) for length, factor in zip(space, scale))
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         if self.size is None:
             return f'"{self.mode}", scale={self.scale}'
         return f'"{self.mode}", size={self.size}'

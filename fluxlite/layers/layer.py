@@ -24,7 +24,7 @@ from ..tree.contract import functor
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array, on_card_of
 from ..tree.walks import nodes
-from ..words import ClosedError, Function, InputError, LayerError, apart, explained, in_words
+from ..words import ClosedError, Function, InputError, LayerError, devices_differ_error, explained, in_words
 
 Generator: TypeAlias = "np.random.Generator | None"  # in quotes: loading np.random takes longer than all of fluxlite
 LAYERS = Attribute("layers")
@@ -51,41 +51,60 @@ class NamesElsewhere:
         return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
 
 
+_NAMES_OF_0_3 = {"_sizes": "_arguments_text", "_options": "_options_text", "_why": "_explain_error"}
+
+
 class Layer(NamesElsewhere, metaclass=Readable):
     """What our layers derive from, each with `layer` above it. Yours may, or be any class with ``@functor`` above it.
 
-    To print, a layer says its ``_sizes()``, the ``2 => 3`` of ``Dense(2 => 3)``, and perhaps its ``_options()``, the
-    ``, tanh`` after it. ``_why(x)`` may return a better error, after one of a call. ``self._converted(x, self.weight)``
-    is `x` in the weight's type; it refuses integers.
+    To print, a layer has ``_arguments_text()``, the ``2 => 3`` of ``Dense(2 => 3)``, and perhaps ``_options_text()``,
+    the ``, tanh`` after it. ``_explain_error(x)`` may return a better error, after one of a call.
+    ``self._converted(x, self.weight)`` is `x` in the weight's type; it refuses integers.
     """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Until 0.5, a layer of yours may have these methods, and call our layers', under the names of 0.3."""
+        super().__init_subclass__(**keywords)
+        own = dict(vars(cls))
+        for old, new in _NAMES_OF_0_3.items():
+            if new in own:
+                setattr(cls, old, own[new])
+            elif old in own:
+                setattr(cls, new, own[old])
+                text = f"{old}, as in {cls.__name__}, is {new} now. Its old name works until 0.5."
+                notice(("moved", old), text)
 
     _in_lines = "never"  # whether it prints with a line for each part: "never", "if long" or "always"
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         """What stands first in the brackets, and in errors: the ``2 => 3`` of ``Dense(2 => 3)``."""
         return ""
 
-    def _options(self) -> str:
+    def _options_text(self) -> str:
         """What else, if it isn't the usual: the ``, tanh`` of ``Dense(2 => 3, tanh)``."""
         return ""
 
     def _name(self) -> str:
-        return f"{type(self).__name__}({self._sizes()})"
+        return f"{type(self).__name__}({self._arguments_text()})"
 
-    def _call(self) -> str:
+    def _call_text(self) -> str:
         """How you write it."""
         try:
-            inside = (self._sizes() + self._options()).removeprefix(", ")
+            inside = (self._arguments_text() + self._options_text()).removeprefix(", ")
         except Exception:  # for a while, a model may hold anything in an array's place
             inside = "…"
         return f"{type(self).__name__}({inside})"
 
-    def _why(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
+    def _explain_error(self, x: Any, *more: Any, **keywords: Any) -> LayerError | None:
         """After an error of a call with these arguments: what explains it, if the layer sees anything wrong."""
         why = misplaced(self, x)
         if why is None and getattr(x, "shape", None) is None:
             return self._no_array(x)
         return why
+
+    _sizes = _arguments_text
+    _options = _options_text
+    _why = _explain_error
 
     def _no_array(self, x: Any) -> InputError:
         if library_of(x.__class__):
@@ -172,7 +191,7 @@ def layer(cls: Any = None, *, children: Any = None, trainable: Any = None) -> An
     ...         self.weight = np.ones(features, np.float32)
     ...     def __call__(self, x):
     ...         return self._converted(x, self.weight) * self.weight
-    ...     def _sizes(self):
+    ...     def _arguments_text(self):
     ...         return str(len(self.weight))
     >>> Scaled(3)
     Scaled(3)      # 3 parameters
@@ -201,8 +220,9 @@ def layer_call(call: Function) -> Function:
     """The frame around ``__call__`` that all layers share.
 
     It enters the card that holds the input, and refuses tensors of other libraries: they would often pass through
-    NumPy's functions, and nothing would be trained. After an error it raises what the layer's `_why` returns, or gives
-    the error a note. So a layer checks its input only where NumPy would compute something wrong, with a `LayerError`.
+    NumPy's functions, and nothing would be trained. After an error it raises what the layer's `_explain_error` returns,
+    or gives the error a note. So a layer checks its input only where NumPy would compute something wrong, with a
+    `LayerError`.
     """
 
     @wraps(call)
@@ -220,7 +240,7 @@ def layer_call(call: Function) -> Function:
             raise
         except Exception as error:
             given = inputs or tuple(keywords.values())
-            why = layer._why(*inputs, **keywords) if given else None
+            why = layer._explain_error(*inputs, **keywords) if given else None
             if why is not None:
                 raise why from error
             if "in_layer" not in vars(error):  # which one inside has set
@@ -253,7 +273,7 @@ def misplaced(layer: Any, x: Any = None) -> LayerError | None:
             continue
         where = device_of(plain(leaf))
         if where != here:
-            return apart(path, where, here)
+            return devices_differ_error(path, where, here)
     return None
 
 

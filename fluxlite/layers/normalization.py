@@ -15,7 +15,7 @@ from ..messages import warn
 from ..tree.flat import KeyPath
 from ..words import InputError, ShapeError, check_number, check_whole
 from .layer import Layer, layer, split_activation
-from .printing import settings
+from .printing import options_text
 
 
 @layer(trainable=("activation", "scale", "bias"))
@@ -67,11 +67,11 @@ class Normalization(Layer):
             hint = "; the channels come last: np.moveaxis(x, 1, -1)"
         raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape {wanted}, got {shape}{hint}")
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         return ", ".join(map(str, self.size))
 
-    def _options(self) -> str:
-        return settings(self.activation, affine=self.scale is not None)
+    def _options_text(self) -> str:
+        return options_text(self.activation, affine=self.scale is not None)
 
 
 @layer
@@ -115,7 +115,7 @@ class GroupNorm(Normalization):
         blocks, *rows, channels = x.shape
         return standardized(x, (blocks, math.prod(rows), channels), self.groups, self.eps, Moments())
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         return f"{self.size[0]}, {self.groups}"
 
 
@@ -237,10 +237,10 @@ class Dropout(Layer):
         axes = np.lib.array_utils.normalize_axis_tuple(self.dims, len(shape), "dims")
         return tuple(length if i in axes else 1 for i, length in enumerate(shape))
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         return f"{self.p:g}"
 
-    def _options(self) -> str:
+    def _options_text(self) -> str:
         if self.dims is None:
             return ""
         return f", dims={self.dims}"

@@ -143,13 +143,13 @@ class Part:
     def has_lines(self) -> bool:
         """Whether it has a line for each part, and not one as a whole."""
         if not self.is_layer:
-            is_box = isinstance(self.x, (list, tuple, dict))
-            return self.is_object or (is_box and self.holds())
+            is_container = isinstance(self.x, (list, tuple, dict))
+            return self.is_object or (is_container and self.holds())
         if not self.parts:
             return False
         when = type(self.x)._in_lines
         if when == "if long":
-            return len(self.x._call()) > WIDTH
+            return len(self.x._call_text()) > WIDTH
         return when == "always"
 
     def holds(self) -> bool:
@@ -194,28 +194,28 @@ def one_line(x: Any) -> str:
         return f"{type(x).__name__} of {len(x)}"
     if isinstance(x, SHORT):
         return reprlib.repr(x)
-    return name_of(x)
+    return short_name(x)
 
 
 def call_of(layer: Any) -> str:
     """How a layer, or any function, is written within another one."""
     if hasattr(type(layer), "_in_lines"):
-        return layer._call()
-    return name_of(layer)
+        return layer._call_text()
+    return short_name(layer)
 
 
-def name_of(function: Any) -> str:
+def short_name(function: Any) -> str:
     name = getattr(function, "__name__", None) or repr(function)
     if "\n" in name:  # it prints as a tree
         return f"{type(function).__name__}(…)"
     return name
 
 
-def settings(activation: Any = identity, **switches: bool) -> str:
+def options_text(activation: Any = identity, **switches: bool) -> str:
     """What stands last in a layer's brackets: its activation, if it has one, and what is switched off."""
     texts = []
     if activation is not identity:
-        texts.append(f", {name_of(activation)}")
+        texts.append(f", {short_name(activation)}")
     for name, is_on in switches.items():
         if not is_on:
             texts.append(f", {name}=False")

@@ -14,7 +14,7 @@ from ..tree.flat import Attribute, KeyPath
 from ..words import InputError, LayerError, ShapeError, check_bool, check_callable, explained, in_words
 from .activations import relu, tanh, tanh_fast
 from .layer import Generator, Layer, glorot_uniform, layer, start
-from .printing import call_of, name_of, settings
+from .printing import call_of, options_text, short_name
 
 
 @layer
@@ -72,14 +72,14 @@ class Recurrence(Layer):
     def initialstates(self) -> Any:
         return initialstates(self.cell)
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         cell = call_of(self.cell)
         own = f"{type(self).__name__}Cell("
         if cell.startswith(own):  # GRU(2 => 3), not GRU(GRUCell(2 => 3))
             return cell.removeprefix(own)[:-1]
         return cell
 
-    def _options(self) -> str:
+    def _options_text(self) -> str:
         if self.return_state:
             return ", return_state=True"
         return ""
@@ -198,7 +198,7 @@ class Cell(Layer):
         activation = getattr(self, "activation", np.tanh)
         if any(activation is known for known in IN_PLACE):
             return sequence
-        return composed
+        return record_each_step
 
     def taken_states(self, layer: Layer, state: Any, batch: tuple[int, ...]) -> list:
         """The arrays in `state`, one row for each observation of the axes `batch`, in the type of the weights."""
@@ -221,11 +221,11 @@ class Cell(Layer):
             return states[0]
         return states
 
-    def _sizes(self) -> str:
+    def _arguments_text(self) -> str:
         return f"{self.Wi.shape[1]} => {self.Wh.shape[1]}"
 
-    def _options(self) -> str:
-        return settings(bias=self.bias is not None)
+    def _options_text(self) -> str:
+        return options_text(bias=self.bias is not None)
 
 
 @layer
@@ -268,8 +268,8 @@ class RNNCell(Cell):
         slopes *= dh
         np.matmul(Wh.T, flat, out=dh)
 
-    def _options(self) -> str:
-        return f", {name_of(self.activation)}{super()._options()}"
+    def _options_text(self) -> str:
+        return f", {short_name(self.activation)}{super()._options_text()}"
 
 
 def _slope_of_tanh(h):
@@ -425,7 +425,7 @@ def forward(cell, last_cell, x, Wi, Wh, bias, *states):
     return result(last_cell, *after), made
 
 
-def composed(cell, last_cell, x, Wi, Wh, bias, *states):
+def record_each_step(cell, last_cell, x, Wi, Wh, bias, *states):
     """The same as `sequence`, with nothing in place: each step is recorded."""
     scales, products, Wh = prepare(add, cell, x, Wi, Wh, bias)
     zeros = np.zeros_like(plain(products), shape=(Wh.shape[1], len(x)))
@@ -474,13 +474,13 @@ CACHED = 2**16  # this many slopes are still in a processor's cache when the loo
 
 
 def backward(g, made, cell, last_cell, *operands):
-    """What all pieces begin with: the gradients of the sums behind all gates, ``(rows, T, N)``, and of the states."""
+    """What all pullbacks begin with: gradients of the sums behind the gates, ``(rows, T, N)``, and of the states."""
     if made is None or type(g) is TrackedArray:
         return backward_by_steps(g, cell, last_cell, operands)
-    x, _, Wh, *_ = operands
+    x, _, Wh, _, *first_states = operands
     hs = made[0]
     _, size, count = hs.shape
-    states = [np.zeros_like(hs[0]) for _ in operands[4:]]
+    states = [np.zeros_like(hs[0]) for _ in first_states]
     if last_cell:
         states[1] += g[:, -1].T
     g = np.transpose(g, (1, 2, 0))
@@ -508,28 +508,36 @@ def backward_by_steps(g, cell, last_cell, operands):
     operands = tuple([x if x is None else +x for x in operands])  # so that no two of them are one parameter
 
     def total(*operands):
-        return np.sum(g * composed(cell, last_cell, *operands))
+        return np.sum(g * record_each_step(cell, last_cell, *operands))
 
     return list(gradient(total, *operands))
 
 
-def piece(position, g, out, gradients, made, cell, last_cell, x, Wi, *operands):
-    """The gradient of one operand of `sequence`, which is counted from the cell on; from `backward`'s `gradients`."""
-    if type(gradients) is list:  # of all operands, behind the cell and `last_cell`
-        return gradients[position - 2]
+# Where the operands stand among the arguments of `sequence`, after the cell and `last_cell`.
+X = 2
+WI = 3
+WH = 4
+BIAS = 5
+FIRST_STATE = 6
+
+
+def pullback_of_sequence(position, g, out, gradients, made, cell, last_cell, x, Wi, *operands):
+    """The gradient of the operand of `sequence` at this position, from `backward`'s `gradients`."""
+    if type(gradients) is list:  # of all operands
+        return gradients[position - X]
     of_input, of_state, states = gradients
     flat = np.reshape(of_input, (len(Wi), -1))
     count, length, inputs = x.shape
-    if position == 2:  # x
+    if position == X:
         return np.transpose(np.reshape(Wi.T @ flat, (inputs, length, count)), (2, 1, 0))
-    if position == 3:  # Wi
+    if position == WI:
         return flat @ np.reshape(np.transpose(x, (1, 0, 2)), (length * count, inputs))
-    if position == 4:  # Wh
+    if position == WH:
         before = np.transpose(made[0][:length], (1, 0, 2))
         return np.reshape(of_state, flat.shape) @ np.reshape(before, (len(before), -1)).T
-    if position == 5:  # bias
+    if position == BIAS:
         return np.sum(flat, axis=1)
-    return states[position - 6].T
+    return states[position - FIRST_STATE].T
 
 
-rule_for_each(sequence, piece, forward=forward, shared=backward)
+rule_for_each(sequence, pullback_of_sequence, forward=forward, shared=backward)

@@ -7,9 +7,8 @@ import copy
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from ..arrays import astype, device_of, is_half, move, on_card_of, wide
 from ..coming_from import KEYWORDS, sentence
 from ..tree.walks import fmap, leaves, nodes
 from ..words import check_bool, check_number, check_whole, explained, in_words
-from .update import Leaf, OptimiserRule, change_by, in_full, settings, takes_float16
+from .update import Leaf, OptimiserRule, change_by, hyperparameters, in_full, takes_float16
 
 # A number has one name in all rules. It's at least 0, and below this.
 _BELOW = {
@@ -43,7 +42,7 @@ class Formula(OptimiserRule):
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        for name, value in settings(self).items():
+        for name, value in hyperparameters(self).items():
             place = f"{type(self).__name__}: {_IN_WORDS.get(name, name)}"
             if name in _PAIRS:
                 _check_pair(place, value, _BELOW[name])
@@ -152,8 +151,12 @@ class Rprop(Formula):
 class Fusible(Formula):
     """A rule that works on each element by itself: on a GPU, a parameter's step is one launch."""
 
-    # ``formula(x, g, *remembered, *numbers)``: what to subtract from `x`. It changes what's remembered in place.
-    formula: ClassVar[Callable[..., Any]]
+    def formula(self, x: Any, g: Any, *remembered_and_numbers: Any) -> Any:
+        """What to subtract from `x`, whose gradient is `g`. Changes what's remembered in place, and nothing else.
+
+        What's remembered comes in the order of `init`, then the numbers that `begin_step` has given.
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs a formula(x, g, …)")
 
     def begin_step(self, memory: dict[str, Any]) -> tuple:
         """Count the step in `memory`. Gives what the host computes once for it, such as ``1 - beta**steps``."""
@@ -161,7 +164,7 @@ class Fusible(Formula):
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         if launcher_of(x) is not None:
-            return self._launch(memory, x, g, False)
+            return self._launch_formula(memory, x, g, False)
         return self.formula(x, g, *memory.values(), *self.begin_step(memory))
 
     @takes_float16
@@ -170,37 +173,40 @@ class Fusible(Formula):
             return super().apply(memory, x, g)
         if is_half(x):
             memory = in_full(memory)
-        self._launch(memory, x, g, True)
+        self._launch_formula(memory, x, g, True)
         return None
 
-    def _launch(self, memory: dict[str, Any], x: Any, g: Any, is_taken: bool) -> Any:
-        lengths: list[tuple[str, int]] = []
-        own: list[float] = []
+    def _launch_formula(self, memory: dict[str, Any], x: Any, g: Any, takes_step: bool) -> Any:
+        """What to subtract from `x`, in one launch; if it `takes_step`, it's subtracted in that launch, and None."""
+        tuple_lengths: list[tuple[str, int]] = []
+        numbers: list[float] = []
         constants: list[tuple[str, Any]] = []
-        for name, value in settings(self).items():
+        for name, value in hyperparameters(self).items():
             if isinstance(value, (tuple, list)) and all(isinstance(number, (int, float)) for number in value):
-                lengths.append((name, len(value)))
-                own.extend(value)
+                tuple_lengths.append((name, len(value)))
+                numbers.extend(value)
             elif name in _BELOW or isinstance(value, (float, np.floating)):
-                lengths.append((name, _SINGLE))
-                own.append(value)
+                tuple_lengths.append((name, _NO_TUPLE))
+                numbers.append(value)
             else:
                 constants.append((name, value))
         kind: Any = type(self)
-        step = _step(kind, tuple(lengths), tuple(constants), is_taken)
+        function = _function_to_launch(kind, tuple(tuple_lengths), tuple(constants), takes_step)
         launch: Any = launcher_of(x)
-        return launch(step, (x, g, *own, *memory.values(), *self.begin_step(memory)))
+        return launch(function, (x, g, *numbers, *memory.values(), *self.begin_step(memory)))
 
 
-_SINGLE = -1  # the length of what isn't a pair
+_NO_TUPLE = -1  # the length of what's one number
 
 
 @functools.cache
-def _step(kind: type, lengths: tuple[tuple[str, int], ...], constants: tuple, is_taken: bool) -> Any:
-    """The formula of a rule of this `kind`; if it `is_taken`, the parameter is changed in the same launch.
+def _function_to_launch(
+    kind: type, tuple_lengths: tuple[tuple[str, int], ...], constants: tuple, takes_step: bool
+) -> Any:
+    """The formula of a rule of this `kind`; if it `takes_step`, it also changes the parameter.
 
-    The rule's own numbers are arguments too: as constants in a kernel, each new rate would make a new one. `lengths`
-    says how many arguments each takes.
+    The rule's own numbers are arguments too: as constants in a kernel, each new rate would make a new one. Those in a
+    tuple are an argument each, and `tuple_lengths` says how many to put together.
     """
 
     def change(x: Any, g: Any, *given: Any) -> Any:
@@ -208,8 +214,8 @@ def _step(kind: type, lengths: tuple[tuple[str, int], ...], constants: tuple, is
         for name, value in constants:
             object.__setattr__(rule, name, value)
         rest = iter(given)
-        for name, length in lengths:
-            if length == _SINGLE:
+        for name, length in tuple_lengths:
+            if length == _NO_TUPLE:
                 value = next(rest)
             else:
                 value = tuple(next(rest) for _ in range(length))
@@ -222,7 +228,7 @@ def _step(kind: type, lengths: tuple[tuple[str, int], ...], constants: tuple, is
         else:
             x -= change(x, g, *given)
 
-    chosen = step if is_taken else change
+    chosen = step if takes_step else change
     chosen.__name__ = kind.__name__.lower()  # the launch gets this name, too
     return chosen
 
@@ -615,7 +621,7 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     known: set[str] = set()
     for leaf in found:
         for rule in _single_rules(leaf.rule):
-            known.update(settings(rule))
+            known.update(hyperparameters(rule))
     for name in fields:
         if name not in known:
             raise TypeError(f"no rule in this state has {name!r}; there are {', '.join(sorted(known)) or 'none'}")
@@ -640,7 +646,7 @@ def rate_shares(state: Any) -> list[tuple[Leaf, float]]:
     """(leaf, its own rate as a share of the largest that isn't frozen), of all leaves that have a rate."""
     rates: list[tuple[Leaf, float]] = []
     for leaf in _leaves(state):
-        numbers = [settings(rule) for rule in _single_rules(leaf.rule)]
+        numbers = [hyperparameters(rule) for rule in _single_rules(leaf.rule)]
         found = [its["eta"] for its in numbers if "eta" in its]
         if not found:
             continue
@@ -705,7 +711,7 @@ def _single_rules(rule: OptimiserRule) -> list[OptimiserRule]:
 
 def _inner_rules(rule: OptimiserRule) -> dict[str, OptimiserRule]:
     """A rule of yours may hold another one."""
-    return {name: value for name, value in settings(rule).items() if isinstance(value, OptimiserRule)}
+    return {name: value for name, value in hyperparameters(rule).items() if isinstance(value, OptimiserRule)}
 
 
 def _adjust_rule(rule: OptimiserRule, fields: dict[str, Any]) -> OptimiserRule:
@@ -713,7 +719,7 @@ def _adjust_rule(rule: OptimiserRule, fields: dict[str, Any]) -> OptimiserRule:
         chain = copy.copy(rule)
         object.__setattr__(chain, "rules", tuple(_adjust_rule(part, fields) for part in rule.rules))
         return chain
-    known = settings(rule)
+    known = hyperparameters(rule)
     own = {name: value for name, value in fields.items() if name in known}
     for name, inner in _inner_rules(rule).items():
         own[name] = _adjust_rule(inner, fields)

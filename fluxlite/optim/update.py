@@ -20,7 +20,7 @@ from ..helping import Readable
 from ..messages import warn
 from ..tree.contract import KINDS, functor, is_leaf, kind_of
 from ..tree.flat import Attribute, KeyPath, Made, flatten
-from ..tree.ties import copy_of, is_array, is_trainable_array, parameter_key, same_view
+from ..tree.ties import copy_of, is_array, is_trainable_array, parameter_key, view_as
 from ..tree.unreached import say_what_is_not_trained
 from ..tree.walks import fmap, leaves, nodes, trainables, type_of_parts
 from ..words import Function, explained, in_words
@@ -80,11 +80,11 @@ class OptimiserRule(metaclass=Readable):
             x -= change
 
     def __repr__(self) -> str:
-        numbers = ", ".join(f"{name}={value!r}" for name, value in settings(self).items())
+        numbers = ", ".join(f"{name}={value!r}" for name, value in hyperparameters(self).items())
         return f"{type(self).__name__}({numbers})"
 
 
-def settings(rule: OptimiserRule) -> dict[str, Any]:
+def hyperparameters(rule: OptimiserRule) -> dict[str, Any]:
     """The numbers of a rule, by name: a dataclass's fields, or its attributes and the numbers in its class."""
     if dataclasses.is_dataclass(rule):
         return {field.name: getattr(rule, field.name) for field in dataclasses.fields(rule)}
@@ -225,7 +225,7 @@ def setup(rule: OptimiserRule, model: Any) -> Any:
     say_what_is_not_trained(model)
     if not any(found):
         warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
-    return flat.tree_beside(found, _combine, keep_ties=True)
+    return flat.tree_at_all_places(found, _combine)
 
 
 def _check_rule(rule: Any) -> None:
@@ -290,9 +290,10 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     """Change the parameters of `model`, and `state`, in place for one step; returns both (Flux: ``update!``).
 
     `grads` is what ``gradient(f, model)[0]`` gives; None means no step there; if all are None, that's said once.
-    A tied parameter takes one step, by the sum of the gradients at its places. Nothing changes before all has been
-    checked: `TypeError` for arguments in the wrong order, a gradient that isn't an array here, and one of what doesn't
-    train, `ValueError` for one of another shape, and where `state` isn't that of `model`.
+    A tied parameter takes one step. Its gradients are summed by `gradient`, or here if you give them at several places.
+    Nothing changes before all has been checked: `TypeError` for arguments in the wrong order, a gradient that isn't an
+    array here, and one of what doesn't train, `ValueError` for one of another shape, and where `state` isn't that of
+    `model`.
 
     >>> model = {"w": np.ones(2)}
     >>> state = fl.setup(fl.Descent(0.5), model)
@@ -367,7 +368,10 @@ def steps_to_take(state: Any, model: Any, grads: Any) -> list[Step]:
 
 
 def _may_be_tied(found: list[Step]) -> bool:
-    """Whether two of these might be one parameter: they share a leaf, or one is a view, perhaps of another."""
+    """Whether two of these might be one parameter: they share a leaf, or one is a view, perhaps of another.
+
+    `gradient` gives a tied parameter its whole gradient at one place: then it's a view at most, and nothing to sum.
+    """
     leaves_met = {id(leaf) for leaf, _, _ in found}
     return len(leaves_met) < len(found) or any([x.base is not None for _, x, _ in found])
 
@@ -491,14 +495,18 @@ def _name(path: tuple) -> str:
 
 
 def _add_up_ties(model: Any, found: list[Step]) -> list[Step]:
-    """One step for each parameter, at its first place, with the gradients at all places."""
+    """One step for each parameter, at its first place, by the sum of the gradients given at its places.
+
+    `gradient` sums by itself, in the backward pass. This is for gradients that you put at several places by hand.
+    """
     firsts = {parameter_key(x): x for _, x in trainables(model)}
     steps: dict[Any, Step] = {}
     for leaf, x, g in found:
         key = parameter_key(x)
         first = firsts.get(key, x)
         with on_card_of(x):
-            g = same_view(first, x, g)
+            # The inverse of what a walk does: from the later place back to the first, from W.T to W.
+            g = view_as(g, like=first, of=x)
             if key in steps:
                 _, _, before = steps[key]
                 g = before + g

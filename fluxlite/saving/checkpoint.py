@@ -21,7 +21,7 @@ from ..messages import notice
 from ..optim.update import Leaf
 from ..tree.contract import children, is_leaf
 from ..tree.flat import Attribute, Flat, KeyPath, Made, flatten, path_steps, taken_apart
-from ..tree.ties import is_array, is_tracked, lies_alike, parameter_key, same_view
+from ..tree.ties import is_array, is_tracked, lies_alike, parameter_key, view_as
 from ..tree.unreached import arrays_inside, say_what_is_not_saved, why_shut
 from ..tree.walks import nodes, type_of_parts
 from ..words import check_bool, explained, in_words
@@ -139,7 +139,7 @@ def _state_at(path: KeyPath, x: Any) -> Any:
             return type_of_parts(branch.x)(parts)
         return dict(zip(path_steps(branch), parts))
 
-    return flat.tree_beside(states, combine)
+    return flat.tree_at_all_places(states, combine)
 
 
 def _has_own_state(path: Any, x: Any) -> bool:
@@ -245,7 +245,7 @@ class Loading:
         def parts_of_source(flat: Flat, number: int, source: Any) -> list:
             return self._parts_of_source(paths[number], flat, number, source)
 
-        sources = flat.along(source, parts_of_source)
+        sources = flat.match(source, parts_of_source)
         for number, leaf in enumerate(flat.leaves):
             if number == flat.root or self._counts(leaf):
                 self._add_leaf(paths[number], leaf, sources[number])
@@ -327,7 +327,7 @@ class Loading:
             self.copies[key] = path, x, values, device_of(x).receive(values)
             return
         first_path, first, expected, _ = self.copies[key]
-        again = same_view(first, x, values)
+        again = view_as(values, like=first, of=x)
         if parameter_key(again) == parameter_key(expected) and lies_alike(again, expected):
             return  # one array, which needn't be read
         if CPU.receive(again).tobytes() != CPU.receive(expected).tobytes():  # a NaN is like itself

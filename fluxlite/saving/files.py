@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 
 from ..devices.base import CPU
 from ..tree.flat import Attribute, KeyPath
-from ..tree.ties import is_array, parameter_key, same_view
+from ..tree.ties import is_array, parameter_key, view_as
 from ..writing import whole_file
 
 FORMAT = 1
@@ -249,7 +249,7 @@ def _rebuild(x: Any, stored: dict[str, np.ndarray], made: dict[str, np.ndarray])
         case "tied":
             here = types.SimpleNamespace(shape=tuple(x["shape"]), strides=tuple(x["strides"]))
             first = types.SimpleNamespace(shape=made[value].shape, strides=tuple(x["first"]))
-            return same_view(here, first, made[value])
+            return view_as(made[value], like=here, of=first)
         case "dict":
             return {_rebuild(key, stored, made): _rebuild(part, stored, made) for key, part in value}
         case "tuple":

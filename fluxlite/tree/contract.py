@@ -248,10 +248,11 @@ class Kind:
     """What `children` says, found out once for a class: how its objects come apart.
 
     ``take(x) -> (names, parts, make)``; the names are None for a sequence. ``make(x, names, parts)`` builds another.
+    A walk asks this of every object, so it's a plain tuple: to make a named one would take a fifth of the walk's time.
     """
 
     take: Callable | None  # None: a leaf
-    is_box: bool  # a list, tuple or dict: a container of data, whose gradient is a container
+    is_container: bool  # a list, tuple or dict: a container of data, whose gradient is a container
     is_mapping: bool  # its parts are named by keys, not by attributes
     trainable_names: tuple[str, ...] | None  # the names of what an optimizer may change; None: all
     is_mutable: bool  # two places may share one
@@ -278,7 +279,7 @@ def _find_kind(cls: type) -> Kind:
     is_frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
     kind = Kind(
         take=_take_apart,
-        is_box=issubclass(cls, (list, tuple, dict)),
+        is_container=issubclass(cls, (list, tuple, dict)),
         is_mapping=issubclass(cls, Mapping),
         trainable_names=next((_TRAINABLE[base] for base in cls.__mro__ if base in _TRAINABLE), None),
         is_mutable=not is_frozen and not issubclass(cls, _IMMUTABLE),
@@ -288,11 +289,11 @@ def _find_kind(cls: type) -> Kind:
     rule: Any = children.dispatch(cls)
     if rule is children.dispatch(object):
         kind.take = None
-    elif cls in _BOXES:
-        kind.take = _BOXES[cls]
+    elif cls in _CONTAINERS:
+        kind.take = _CONTAINERS[cls]
     elif getattr(rule, "func", None) is _fields_of_object and not is_frozen and not _has_more_than_fields(cls):
         kind.is_plain = True
-        kind.take = _taking_fields(cls, rule.keywords["names"])
+        kind.take = _taker_of_fields(cls, rule.keywords["names"])
     return kind
 
 
@@ -310,30 +311,30 @@ def _has_more_than_fields(cls: type) -> bool:
     return False
 
 
-def _taking_fields(cls: type, names: tuple[str, ...] | None) -> Callable:
-    """How an object that's just its ``__dict__`` comes apart: by these `names`, or, if there are none, into all."""
+def _taker_of_fields(cls: type, names: tuple[str, ...] | None) -> Callable:
+    """A function that takes apart an object that's just its ``__dict__``: into the fields `names`, or, if None, all."""
     if names is None and "__dataclass_fields__" in vars(cls):
         names = _dataclass_fields(cls)
     if names is None:
-        return _take_all_fields
-    return functools.partial(_take_fields, names, _getter(names))
+        return _take_all_attributes
+    return functools.partial(_take_named_fields, names, _tuple_getter(names))
 
 
-def _getter(names: tuple[str, ...]) -> Callable:
-    """A function that gives a tuple of what a dict holds under these names."""
+def _tuple_getter(names: tuple[str, ...]) -> Callable:
+    """A function that gives a tuple of what a dict holds under these names, the quickest there is."""
     if len(names) > 1:
         return itemgetter(*names)
     return lambda held: tuple([held[name] for name in names])  # an itemgetter of one name gives no tuple
 
 
-def _take_all_fields(x: Any) -> tuple:
+def _take_all_attributes(x: Any) -> tuple:
     held = x.__dict__
     return tuple(held), tuple(held.values()), _make_object
 
 
-def _take_fields(names: tuple[str, ...], get: Callable, x: Any) -> tuple:
+def _take_named_fields(names: tuple[str, ...], get_tuple: Callable, x: Any) -> tuple:
     try:
-        return names, get(x.__dict__), _make_object
+        return names, get_tuple(x.__dict__), _make_object
     except KeyError:  # an attribute of the class, or a missing one
         return _take_apart(x)
 
@@ -387,4 +388,4 @@ def _make_dict(x: dict, names: tuple, parts: list) -> dict:
 
 
 # Exactly these classes, of which a model has many, come apart quicker than by their rules in `children`.
-_BOXES: dict[type, Callable] = {tuple: _take_tuple, list: _take_list, dict: _take_dict}
+_CONTAINERS: dict[type, Callable] = {tuple: _take_tuple, list: _take_list, dict: _take_dict}

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..words import explained
 from .flat import flatten
-from .ties import copy_of, is_array, on_card_of, same_view
+from .ties import copy_of, is_array, on_card_of, view_as
 from .walks import fmap, on_first_card_of, parameters
 
 
@@ -54,7 +54,7 @@ def destructure(model: Any) -> tuple[Any, Callable]:
         with on_card_of(new):
             for (_, leaf), x, end in zip(found, arrays, ends):
                 part = np.reshape(new[end - x.size : end], x.shape).astype(x.dtype)
-                made[leaf] = same_view(flat.leaves[leaf], x, part)
+                made[leaf] = view_as(part, like=flat.leaves[leaf], of=x)
             return flat.results(made)[flat.root]
 
     return vector, restructure

@@ -21,7 +21,7 @@ import numpy as np
 from ..helping import Readable
 from ..words import explained
 from .contract import KINDS, Kind, children, kind_of
-from .ties import owner_of, parameter_key, same_view
+from .ties import owner_of, parameter_key, view_as
 
 # -- paths: layers[0].weight ---------------------------------------------------------------------------------------
 
@@ -209,26 +209,38 @@ class Flat:
                 made[number] = _tied_result(branch.x, self.leaves[branch.same], made[branch.same])
         return made
 
-    def tree_beside(self, leaves: list, combine: Callable, keep_ties: bool = False) -> Any:
-        """A tree beside this one, with these `leaves`, and what ``combine(branch, parts)`` gives for each branch.
+    def tree_at_first_places(self, leaves: list, combine: Callable) -> Any:
+        """A tree beside this one in which what's tied stands once, as a gradient does: where it first trains.
 
-        A tie stands at its first place that trains, and None at the others, unless it's to `keep_ties`.
+        Its other places hold None. ``combine(branch, parts)`` makes what stands at a branch.
         """
         made = [*leaves, *[None] * len(self.recipe)]
         for leaf, place in self.trainable_later.items():
             made[place] = made[leaf]
-            if not keep_ties:
-                made[leaf] = None
+            made[leaf] = None
         number = 0
         for branch in self.recipe:
             number -= 1
-            if keep_ties and not isinstance(branch, Made):
-                made[number] = made[branch.same]
-            elif branch.parts or isinstance(branch, Made):
+            if branch.parts or isinstance(branch, Made):
                 made[number] = combine(branch, [made[part] for part in branch.parts])
         return made[self.root]
 
-    def along(self, other: Any, parts_of: Callable) -> list:
+    def tree_at_all_places(self, leaves: list, combine: Callable) -> Any:
+        """A tree beside this one in which what's tied stands at each of its places, as an optimizer's state does.
+
+        ``combine(branch, parts)`` makes what stands at a branch.
+        """
+        made = [*leaves, *[None] * len(self.recipe)]
+        number = 0
+        for branch in self.recipe:
+            number -= 1
+            if isinstance(branch, Made):
+                made[number] = combine(branch, [made[part] for part in branch.parts])
+            else:
+                made[number] = made[branch.same]
+        return made[self.root]
+
+    def match(self, other: Any, parts_of: Callable) -> list:
         """What stands in another tree at every place of this one, by number.
 
         ``parts_of(flat, number, other)`` says what `other`, which stands at the place with this number, has for each
@@ -286,10 +298,14 @@ class Flat:
 
 
 def _tied_result(x: Any, first: Any, result: Any) -> Any:
-    """What stands at a later place of a tie, if `result` does at its first: the same, perhaps transposed."""
+    """What stands at a later place of a tie, if `result` does at its first: the same, perhaps transposed.
+
+    In a gradient call, `result` is tracked, so the transposition is recorded as any call is. In the backward pass, its
+    pullback turns the gradient of ``W.T`` back, and it's added to that of `W`. Nothing there knows about ties.
+    """
     if x is first:
         return result
-    return same_view(x, first, result)
+    return view_as(result, like=x, of=first)
 
 
 def taken_apart(x: Any) -> tuple[Any, Any]:
@@ -340,14 +356,17 @@ _INSIDE: Any = ()  # of an object: it's being visited
 class _Walk:
     """The walk that writes a recipe. It knows no paths, unless there's a `stop` to ask."""
 
-    __slots__ = ("flat", "stop", "ties", "by_owner", "arrays", "objects", "path")
+    __slots__ = ("flat", "stop", "ties", "owners_tell", "leaf_by_owner", "leaf_by_key", "objects", "path")
 
     def __init__(self, stop: Callable | None, ties: bool):
         self.flat = Flat()
         self.stop = stop
         self.ties = ties
-        self.by_owner = ties  # all memory is NumPy's own, as far as we've seen
-        self.arrays: dict[Any, int] = {}  # by owner, and by address where two have one owner: the leaf
+        self.owners_tell = ties  # all memory is NumPy's own, as far as we've seen
+        self.leaf_by_owner: dict[int, int] = {}  # the first leaf in an owner's memory
+        self.leaf_by_key: dict[
+            tuple, int
+        ] = {}  # by `parameter_key`; as long as owners tell, only if two have one owner
         self.objects: dict[int, tuple[int, int]] = {}  # by id: the number of its place, and whether it trains there
         self.path: list = []
 
@@ -391,7 +410,7 @@ class _Walk:
 
     def visit_parts(self, x: Any, kind: Kind, names: Any, parts: Any, may_train: int) -> list[int]:
         """The numbers of the parts of `x`. What has no parts itself isn't worth a call."""
-        if not kind.is_box:
+        if not kind.is_container:
             may_train = min(may_train, ARRAYS)
         flow: Any = repeat(may_train)
         if kind.trainable_names is not None and names is not None:
@@ -412,13 +431,13 @@ class _Walk:
 
     def visit_each(self, parts: Any, flow: Any, numbers: list[int]) -> None:
         """Append the number of each part to `numbers`. A constant needs no `visit`, nor does an array that's new."""
-        arrays = self.arrays
+        leaf_by_owner = self.leaf_by_owner
         leaves = self.flat.leaves
         flags = self.flat.may_train
         for part, may_train in zip(parts, flow):
             cls = part.__class__
-            if cls is np.ndarray and part.base is None and self.by_owner and id(part) not in arrays:
-                arrays[id(part)] = len(leaves)
+            if cls is np.ndarray and part.base is None and self.owners_tell and id(part) not in leaf_by_owner:
+                leaf_by_owner[id(part)] = len(leaves)
             elif cls not in _ATOMS:
                 numbers.append(self.visit(part, may_train))
                 continue
@@ -434,37 +453,50 @@ class _Walk:
             known = self.objects.get(id(x), _INSIDE)
             if known is not _INSIDE:
                 same, _ = known
-                if same < 0:  # a branch, if `stop` looks at the path
-                    may_train = NEVER
+                if same < 0:
+                    return self.add_leaf_entered_before(x, same)
                 return self.add_tied_leaf(x, same, may_train)
             self.objects[id(x)] = (len(self.flat.leaves), ALSO_NUMBERS)
         return self.add_leaf(x, may_train)
 
     def visit_array(self, x: Any, may_train: int) -> int:
-        """The number of an array; it's tied to another if both have one owner, and one address."""
+        """The number of an array, which may be tied to an earlier one. Their owners are asked first: that's quick."""
         number = len(self.flat.leaves)
-        if self.by_owner and isinstance(x, np.ndarray):
+        if self.owners_tell and isinstance(x, np.ndarray):
             owner = owner_of(x)
-            if owner is None:  # memory of others, which only addresses tell
-                self.by_owner = False
-                self.arrays = {parameter_key(self.flat.leaves[leaf]): leaf for leaf in self.arrays.values()}
+            if owner is None:
+                self.go_by_keys()
             else:
-                same = self.arrays.setdefault(owner, number)
+                same = self.leaf_by_owner.setdefault(owner, number)
                 if same == number:  # by far the most frequent case
                     return self.add_leaf(x, may_train)
                 first = self.flat.leaves[same]
                 if first is x:
                     return self.add_tied_leaf(x, same, may_train)
-                self.arrays.setdefault(parameter_key(first), same)  # views of one array: addresses say which are one
-        same = self.arrays.setdefault(parameter_key(x), number)
+                self.leaf_by_key.setdefault(parameter_key(first), same)  # views of one array: keys say which are one
+        same = self.leaf_by_key.setdefault(parameter_key(x), number)
         if same == number:
             return self.add_leaf(x, may_train)
         return self.add_tied_leaf(x, same, may_train)
+
+    def go_by_keys(self) -> None:
+        """From now on, only keys tell: there's memory that isn't NumPy's own, and it may be an earlier array's."""
+        self.owners_tell = False
+        for leaf in self.leaf_by_owner.values():
+            self.leaf_by_key.setdefault(parameter_key(self.flat.leaves[leaf]), leaf)
 
     def add_leaf(self, x: Any, may_train: int) -> int:
         self.flat.leaves.append(x)
         self.flat.may_train.append(may_train)
         return len(self.flat.leaves) - 1
+
+    def add_leaf_entered_before(self, x: Any, branch: int) -> int:
+        """The number of a leaf that `stop` let the walk enter at an earlier place: what's made there stands here too.
+
+        Of ``[block, block]``, a `stop` that is true only of the path ``[1]`` calls the second one a leaf. It's the
+        same object, so it's no leaf of its own, and what trains in it trains at its first place.
+        """
+        return self.add(TiedLeaf(x, branch, NEVER))
 
     def add_tied_leaf(self, x: Any, same: int, may_train: int) -> int:
         flat = self.flat

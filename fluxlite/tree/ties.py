@@ -72,18 +72,27 @@ def _axes(x: Any) -> list[tuple[int, int]]:
     return [(stride, length) for stride, length in zip(x.strides, x.shape, strict=True) if length > 1]
 
 
-def same_view(tied: Any, first: Any, result: Any) -> Any:
-    """The view of `result` that `tied` is of `first`: if that's W, and `tied` is W.T, it's ``result.T``."""
-    if lies_alike(tied, first):
+def view_as(result: Any, *, like: Any, of: Any) -> Any:
+    """The view of `result` that `like` is of `of`, two tied arrays.
+
+    It's made by `np.reshape` and `np.transpose`. If `result` is tracked for a gradient, they're recorded, and their
+    pullbacks turn the view's gradient back.
+
+    >>> W = np.zeros((2, 3))
+    >>> made = np.ones((2, 3))  # from W
+    >>> view_as(made, like=W.T, of=W).shape
+    (3, 2)
+    """
+    if lies_alike(like, of):
         return result
-    source: list = _axes(first)
+    source: list = _axes(of)
     order = []
-    for pair in _axes(tied):
+    for pair in _axes(like):
         axis = source.index(pair)
         source[axis] = None  # two axes may look alike
         order.append(axis)
-    long_axes = np.reshape(result, tuple(length for length in first.shape if length > 1))
-    return np.reshape(np.transpose(long_axes, order), tied.shape)
+    long_axes = np.reshape(result, tuple(length for length in of.shape if length > 1))
+    return np.reshape(np.transpose(long_axes, order), like.shape)
 
 
 def overlaps(places: Iterable[tuple[Any, np.ndarray]]) -> Iterator[tuple[Any, Any]]:

@@ -25,7 +25,7 @@ def say_what_is_not_trained(model: Any, what: str = "isn't trained", again: bool
     flat = flatten(model)
     paths = flat.paths()
     for number, leaf in flat.trainable_places():
-        for key, place, value, why in boxes(flat.leaves[leaf], paths[number]):
+        for key, place, value, why in shut_boxes(flat.leaves[leaf], paths[number]):
             found = next((place for place, array in arrays_inside(value, place) if array.dtype.kind == "f"), None)
             if found is None:
                 continue
@@ -36,7 +36,7 @@ def say_what_is_not_trained(model: Any, what: str = "isn't trained", again: bool
 
 def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
     """The same for a function in what is saved."""
-    for key, place, value, why in boxes(function, path):
+    for key, place, value, why in shut_boxes(function, path):
         for found, _ in arrays_inside(value, place):
             warn(("not saved", *key), f"{found} isn't saved: {why}")
 
@@ -53,7 +53,7 @@ def note_first_meeting(leaf: Any) -> bool:
     return True
 
 
-def boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
+def shut_boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
     """(key, path, value, why) of what no walk enters: the leaf `x` itself, or what a function works with."""
     if isinstance(x, types.MethodType):
         x = x.__self__

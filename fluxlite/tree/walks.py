@@ -12,7 +12,7 @@ from ..helping import NOT_GIVEN
 from ..words import explained
 from .contract import children, is_leaf, kind_of
 from .flat import Flat, KeyPath, Made, flatten, parts_at_steps, path_steps, taken_apart
-from .ties import HERE, is_tracked, is_trainable_array, lies_alike, on_card_of, same_view
+from .ties import HERE, is_tracked, is_trainable_array, lies_alike, on_card_of, view_as
 
 _AT_LEAVES = lambda path, node: is_leaf(node)  # noqa: E731  (in the signature it says nothing)
 
@@ -99,7 +99,7 @@ def _stop(exclude: Callable) -> Callable | None:
 
 
 def _map_leaves(flat: Flat, function: Callable, others: tuple, prune: Any) -> Any:
-    trees = [flat.along(other, _parts_or_refuse) for other in others]
+    trees = [flat.match(other, _parts_or_refuse) for other in others]
 
     def call(number: int, leaf: Any) -> Any:
         try:
@@ -114,7 +114,7 @@ def _map_leaves(flat: Flat, function: Callable, others: tuple, prune: Any) -> An
         if x is first or lies_alike(x, first):
             return result
         if getattr(result, "shape", None) == first.shape:
-            return same_view(x, first, result)
+            return view_as(result, like=x, of=first)
         return call(number, x)  # what was made, a number for example, says nothing about x
 
     made = flat.results([call(number, leaf) for number, leaf in enumerate(flat.leaves)], again)

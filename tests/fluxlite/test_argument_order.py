@@ -4,6 +4,7 @@ What each public function takes, with its defaults, is compared in `tests/frozen
 """
 
 import inspect
+import typing
 
 import numpy as np
 import pytest
@@ -14,13 +15,16 @@ import fluxlite as fl
 def by_place(function, leave_out=()):
     """The names of what may be given by its place."""
     named_only = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    if inspect.isclass(function) and typing.get_overloads(function.__init__):
+        function = typing.get_overloads(function.__init__)[0]  # PyTorch's RNN takes ``*args``, and says here which
     parameters = inspect.signature(function).parameters.values()
-    return [p.name for p in parameters if p.kind not in named_only and p.name not in leave_out]
+    return [p.name for p in parameters if p.kind not in named_only and p.name not in ("self", *leave_out)]
 
 
 # Ours, and theirs if it's called otherwise.
 THEIRS = {
-    "nn": "Embedding Dropout LayerNorm GroupNorm Upsample RNNCell LSTMCell GRUCell InstanceNorm:InstanceNorm2d "
+    "nn": "Embedding Dropout LayerNorm GroupNorm Upsample RNN LSTM GRU RNNCell LSTMCell GRUCell "
+    "InstanceNorm:InstanceNorm2d "
     "BatchNorm:BatchNorm2d MultiHeadAttention:MultiheadAttention Dense:Linear Conv:Conv2d MaxPool:MaxPool2d "
     "ConvTranspose:ConvTranspose2d MeanPool:AvgPool2d AdaptiveMaxPool:AdaptiveMaxPool2d",
     "nn.functional": "celu elu hardsigmoid hardswish hardtanh leakyrelu:leaky_relu mish relu relu6 rrelu selu sigmoid "
@@ -29,6 +33,14 @@ THEIRS = {
     "optim": "Descent:SGD Rprop AdaGrad:Adagrad AdaDelta:Adadelta RMSProp:RMSprop Adam AdamW NAdam RAdam AdaMax:Adamax",
     "autograd.functional": "hessian",
     "utils.data": "DataLoader",
+}
+# What PyTorch has, too, and why it isn't compared: it differs on purpose, or PyTorch doesn't say.
+ON_PURPOSE = {
+    "flatten": "a function of an array, and PyTorch's a layer that takes axes",
+    "gelu": "PyTorch's function is compiled, so Python can't see its order; ours takes x alone",
+    "logsigmoid": "likewise",
+    "softplus": "likewise",
+    "softshrink": "likewise; ours takes x and the threshold, as PyTorch's does",
 }
 WORDS = {  # one thing under several names
     "x": "input inputs func", "prediction": "input", "inputs": "in_features input_size", "f": "func", "data": "dataset",
@@ -42,12 +54,36 @@ IN_PYTORCHS_ORDER = {
     "GroupNorm": lambda: fl.GroupNorm(2, 4), "Upsample": lambda: fl.Upsample(2), "Dense": lambda: fl.Dense(2, 3, False),
     "BatchNorm": lambda: fl.BatchNorm(3, 1e-5), "InstanceNorm": lambda: fl.InstanceNorm(3, 1e-5),
     "LayerNorm": lambda: fl.LayerNorm(3, 1e-5), "RNNCell": lambda: fl.RNNCell(2, 3, False),
+    "RNN": lambda: fl.RNN(2, 3, 1),
     "Conv": lambda: fl.Conv(1, 16, 3), "ConvTranspose": lambda: fl.ConvTranspose(1, 16, 3),
     "rrelu": lambda: fl.rrelu(np.ones(3), 0.1, 0.3, True), "AdaDelta": lambda: fl.AdaDelta(1.0, 0.9),
     "AdamW": lambda: fl.AdamW(1e-3, (0.9, 0.999), 1e-8, 0.01),
     "DataLoader": lambda: fl.DataLoader(np.ones(4), 2, True, None),
 }  # fmt: skip
 NOT_THE_SAME = {"AdaGrad"}  # PyTorch's second argument lowers the rate with time, which no rule of ours does
+
+
+def test_what_pytorch_has_too_is_compared():
+    torch = pytest.importorskip("torch")
+
+    def plain(name):
+        return name.lower().replace("_", "")
+
+    rooms = {"nn": torch.nn, "optim": torch.optim}
+    theirs = {plain(name): (room, name) for room, module in rooms.items() for name in dir(module)
+              if inspect.isclass(getattr(module, name))}  # fmt: skip
+    compared = {row.partition(":")[0] for names in THEIRS.values() for row in names.split()}
+    rows = []
+    for name in fl.__all__:
+        if plain(name) in theirs and name not in {*compared, *ON_PURPOSE}:
+            room, other = theirs[plain(name)]
+            row = name if name == other else f"{name}:{other}"
+            rows.append(f'"{row}" to the row "{room}" of THEIRS')
+    assert not rows, (
+        f"PyTorch has them, too, and nothing compares the order of their arguments. Add {', '.join(rows)} (an "
+        'activation to "nn.functional", under its name there). If the orders differ, add a call in PyTorch\'s order, '
+        "which has to raise, to IN_PYTORCHS_ORDER. If there's nothing to compare, add the name to ON_PURPOSE, and why"
+    )
 
 
 @pytest.mark.parametrize("name", [name for names in THEIRS.values() for name in names.split()])

@@ -275,9 +275,13 @@ def check_same_refusal(call: Call) -> None:
 
     got = outcome(lambda: gradient(loss, *call.operands))
     if isinstance(wanted, Exception):
-        assert isinstance(got, Exception), f"NumPy raises {wanted!r}, the rule gives {seen}"
+        cure = (
+            "Raise a ValueError for it in the function that stands for NumPy's in "
+            "fluxlite/autodiff/derivatives/: NumPy's own words are then shown"
+        )
+        assert isinstance(got, Exception), f"{call}: NumPy raises {wanted!r}, the rule gives {seen}. {cure}"
         is_named = type(got) is TypeError and "doesn't know the keyword" in str(got)
-        assert type(got) is type(wanted) or is_named, f"NumPy raises {wanted!r}, the rule {got!r}"
+        assert type(got) is type(wanted) or is_named, f"{call}: NumPy raises {wanted!r}, the rule {got!r}. {cure}"
     elif not isinstance(got, Exception):
         for part, value in zip(seen, parts_of(wanted), strict=True):
             assert_close(part, value, 1e-6, "value")

@@ -144,7 +144,7 @@ def test_a_circle_is_found(sources, found):
 KNOWING_THE_INSIDE = {
     "fluxlite/autodiff/test_own_rules.py", "fluxlite/saving/test_checkpoint_files.py",
     "fluxlite/data/test_processes.py", "fluxlite/test_writing.py", "fluxlite/training/test_training_resume.py",
-    "fluxlite/tree/test_ties.py", "project/test_house.py", "project/test_recording.py",
+    "fluxlite/tree/test_ties.py", "project/test_cards.py", "project/test_house.py", "project/test_recording.py",
     "project/test_security.py", "helpers/inside.py",
 }  # fmt: skip
 PUBLIC = "fluxlite_course|fluxlite(.(cuda|cuda.jit|amdgpu|metal|devices|devices.plugin|distributed|simulated))?"

@@ -42,6 +42,26 @@ def test_all_and_the_imports_have_the_same_names():
     )
 
 
+# Classes of layers and of rules that nobody calls: what several public ones have in common.
+ONLY_BASES = {"Container", "Normalization", "Cell", "Formula", "Fusible"}
+
+
+def test_every_layer_and_every_rule_is_public():
+    rooms = {f"layers.{path.stem}": fluxlite.Layer for path in (ROOT / "fluxlite" / "layers").glob("*.py")}
+    rooms["optim.rules"] = fluxlite.OptimiserRule
+    forgotten = []
+    for room, base in rooms.items():
+        module = importlib.import_module(f"fluxlite.{room}")
+        for name, value in vars(module).items():
+            is_ours = isinstance(value, type) and value.__module__ == module.__name__
+            if is_ours and issubclass(value, base) and name not in {*fluxlite.__all__, *ONLY_BASES}:
+                forgotten.append(f'`from .{room} import {name}` below `if TYPE_CHECKING:`, and `"{name}",` in __all__')
+    assert not forgotten, (
+        f"nobody finds a class that isn't in fluxlite/__init__.py. Add there {'; '.join(forgotten)}, each beside its "
+        "relatives. If it's only what others have in common, name it in ONLY_BASES of this file"
+    )
+
+
 def test_every_name_is_what_type_checkers_take_it_for():
     module_of, _ = read_by_type_checkers()
     for name, module in module_of.items():

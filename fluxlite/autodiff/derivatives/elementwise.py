@@ -1,4 +1,4 @@
-"""Functions that work on each element by itself. With two operands, NumPy broadcasts them: `fit` undoes that."""
+"""Functions that work on each element by itself. NumPy broadcasts their operands; `unbroadcast` takes that back."""
 
 import functools
 import math
@@ -7,7 +7,7 @@ import numpy as np
 
 from ...array_kinds import plain_types
 from ...arrays import astype, is_half, narrow, wide
-from ..rules import accurate, accurate_rule, no_derivative, rule, unless
+from ..rules import accurate, accurate_rule, no_derivative, rule, zero_except_where, zero_where
 
 
 def shape_of(x):
@@ -15,13 +15,13 @@ def shape_of(x):
     return getattr(x, "shape", ())
 
 
-def fit(g, x):
+def unbroadcast(g, x):
     """`g` summed over the axes along which `x` was broadcast, so that it has the shape of `x`."""
     shape = getattr(x, "shape", ())
     if g.shape == shape:
         return g
     if is_half(g):
-        return narrow(fit(wide(g), x))
+        return narrow(unbroadcast(wide(g), x))
     added = g.ndim - len(shape)
     if shape and type(g) in plain_types and g.shape[added:] == shape and g.dtype.char in "fd":
         # A product with a row of ones takes a fraction of np.sum's time: a twentieth, for a few channels.
@@ -83,17 +83,19 @@ for rounding in (np.round, np.around):
     rule(rounding, lambda g, out, a, decimals=0: np.zeros_like(g))
 
 # -- two operands
-rule(np.add, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(g, y))
-rule(np.subtract, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g, y))
-product_rule(np.multiply, lambda g, out, x, y: fit(g * y, x), lambda g, out, x, y: fit(g * x, y))
-accurate_rule(np.true_divide, lambda g, out, x, y: fit(g / y, x), lambda g, out, x, y: fit(-g * out / y, y))
+rule(np.add, lambda g, out, x, y: unbroadcast(g, x), lambda g, out, x, y: unbroadcast(g, y))
+rule(np.subtract, lambda g, out, x, y: unbroadcast(g, x), lambda g, out, x, y: unbroadcast(-g, y))
+product_rule(np.multiply, lambda g, out, x, y: unbroadcast(g * y, x), lambda g, out, x, y: unbroadcast(g * x, y))
+accurate_rule(
+    np.true_divide, lambda g, out, x, y: unbroadcast(g / y, x), lambda g, out, x, y: unbroadcast(-g * out / y, y)
+)
 
 
 def base_of_power(g, out, x, y):
     if isinstance(y, (int, float)):
         return g * (y * x ** (y - 1)) if y != 0 else np.zeros_like(g)
     nonzero = np.where(y == 0, 1, y)  # 0 ** (0 - 1) is infinite, and x ** 0 is flat
-    return fit(np.where(y == 0, 0, g * y * x ** (nonzero - 1)), x)
+    return unbroadcast(np.where(y == 0, 0, g * y * x ** (nonzero - 1)), x)
 
 
 def exponent_of_power(g, out, x, y):
@@ -104,31 +106,40 @@ def exponent_of_power(g, out, x, y):
         return g * out * float(np.log(x))  # a Python number leaves float32 what it is
     if x.dtype.kind != "f":  # the log of an 8-bit number would be a float16
         x = astype(x, out.dtype)
-    return fit(g * out * np.log(np.where((x == 0) & (y >= 0), 1, x)), y)
+    return unbroadcast(g * out * np.log(np.where((x == 0) & (y >= 0), 1, x)), y)
 
 
 accurate_rule(np.power, base_of_power, exponent_of_power, again=True)
 
 
 # -- a choice of operands: where two are equal, they share the gradient equally
-def larger(g, x, y):
-    return unless(x < y, np.where(x == y, g / 2, g))  # next to a NaN, both get it: as in PyTorch
+def keep_where_larger(g, x, y):
+    """The share of `g` that `x` gets in a maximum: all where it's larger, half where both are equal."""
+    return zero_where(x < y, np.where(x == y, g / 2, g))  # next to a NaN, both get it: as in PyTorch
 
 
-rule(np.maximum, lambda g, out, x, y: fit(larger(g, x, y), x), lambda g, out, x, y: fit(larger(g, y, x), y))
-rule(np.minimum, lambda g, out, x, y: fit(larger(g, y, x), x), lambda g, out, x, y: fit(larger(g, x, y), y))
+rule(
+    np.maximum,
+    lambda g, out, x, y: unbroadcast(keep_where_larger(g, x, y), x),
+    lambda g, out, x, y: unbroadcast(keep_where_larger(g, y, x), y),
+)
+rule(
+    np.minimum,
+    lambda g, out, x, y: unbroadcast(keep_where_larger(g, y, x), x),
+    lambda g, out, x, y: unbroadcast(keep_where_larger(g, x, y), y),
+)
 rule(
     np.where,
     None,
-    lambda g, out, condition, x, y: fit(unless(condition, g, holds=True), x),
-    lambda g, out, condition, x, y: fit(unless(condition, g), y),
+    lambda g, out, condition, x, y: unbroadcast(zero_except_where(condition, g), x),
+    lambda g, out, condition, x, y: unbroadcast(zero_where(condition, g), y),
 )
 rule(
     np.clip,
-    lambda g, out, a, a_min=None, a_max=None: fit(np.where((a < out) | (a > out), 0, g), a),
-    lambda g, out, a, a_min=None, a_max=None: fit(np.where((a < out) & (out == a_min), g, 0), a_min),
+    lambda g, out, a, a_min=None, a_max=None: unbroadcast(np.where((a < out) | (a > out), 0, g), a),
+    lambda g, out, a, a_min=None, a_max=None: unbroadcast(np.where((a < out) & (out == a_min), g, 0), a_min),
     # If the bounds cross, the upper one holds.
-    lambda g, out, a, a_min=None, a_max=None: fit(
+    lambda g, out, a, a_min=None, a_max=None: unbroadcast(
         np.where(a > out if a_min is None else (a > out) | (out < a_min), g, 0), a_max
     ),
 )

@@ -6,10 +6,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from ...arrays import add_at, array_of, astype, device_of, getitem, move, scatter_add
 from ..rules import composed, rule, rule_for_each
 from ..tracked import plain
-from .elementwise import fit, shape_of, total
+from .elementwise import shape_of, total, unbroadcast
 
 
-def along(axis, ndim, index):
+def index_at_axis(axis, ndim, index):
     """``x[:, :, index]`` with `index` at `axis`."""
     return (slice(None),) * normalize_axis_index(axis, ndim) + (index,)
 
@@ -25,7 +25,7 @@ rule(np.reshape, lambda g, out, a, shape, order="C": reshaped_back(g, a, order))
 rule(np.ravel, lambda g, out, a, order="C": reshaped_back(g, a, order))
 rule(np.expand_dims, lambda g, out, a, axis: np.reshape(g, shape_of(a)))
 rule(np.squeeze, lambda g, out, a, axis=None: np.reshape(g, shape_of(a)))
-rule(np.broadcast_to, lambda g, out, array, shape: fit(g, array))
+rule(np.broadcast_to, lambda g, out, array, shape: unbroadcast(g, array))
 
 
 # -- another order
@@ -49,11 +49,13 @@ def part_of_concatenate(position, g, out, arrays, axis=0):
         start = sum(int(np.size(y)) for y in arrays[:position])
         return np.reshape(g[start : start + np.size(x)], shape_of(x))
     start = sum(np.shape(y)[axis] for y in arrays[:position])
-    return g[along(axis, x.ndim, slice(start, start + x.shape[axis]))]
+    return g[index_at_axis(axis, x.ndim, slice(start, start + x.shape[axis]))]
 
 
 rule_for_each(np.concatenate, part_of_concatenate, sequence=True)
-rule_for_each(np.stack, lambda position, g, out, arrays, axis=0: g[along(axis, g.ndim, position)], sequence=True)
+rule_for_each(
+    np.stack, lambda position, g, out, arrays, axis=0: g[index_at_axis(axis, g.ndim, position)], sequence=True
+)
 
 
 # -- repeated
@@ -64,7 +66,7 @@ def repeated(g, out, a, repeats, axis=None):
         return np.reshape(total(each, axis=axis + 1), shape_of(a))
     source = np.repeat(np.arange(shape[axis]), repeats)
     like = np.zeros_like(plain(a), shape=shape)
-    return np.reshape(scatter_add(like, along(axis, len(shape), source), g), shape_of(a))
+    return np.reshape(scatter_add(like, index_at_axis(axis, len(shape), source), g), shape_of(a))
 
 
 rule(np.repeat, repeated)
@@ -76,7 +78,7 @@ rule(
     lambda g, out, x, index: scatter_add(plain(x), index, g),
     add_into=lambda total, g, out, x, index: add_at(total, index, g),
 )
-rule(scatter_add, None, None, lambda g, out, like, index, values: fit(getitem(g, index), values))
+rule(scatter_add, None, None, lambda g, out, like, index, values: unbroadcast(getitem(g, index), values))
 rule(astype, lambda g, out, x, dtype: astype(g, x.dtype))
 rule(move, lambda g, out, x, device, dtype=None: move(g, device_of(array_of(plain(x))), x.dtype))
 
@@ -84,7 +86,7 @@ rule(move, lambda g, out, x, device, dtype=None: move(g, device_of(array_of(plai
 @composed(np.take)
 def take(a, indices, axis=None):
     indices = list(indices) if isinstance(indices, tuple) else indices  # a tuple would be one index for each axis
-    return getitem(np.ravel(a), indices) if axis is None else getitem(a, along(axis, a.ndim, indices))
+    return getitem(np.ravel(a), indices) if axis is None else getitem(a, index_at_axis(axis, a.ndim, indices))
 
 
 def taken_along(g, out, arr, indices, axis=-1):

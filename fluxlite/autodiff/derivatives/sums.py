@@ -8,7 +8,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ...arrays import astype
 from ..rules import accurate, no_derivative, rule
 from ..tracked import plain
-from .elementwise import fit, shape_of
+from .elementwise import shape_of, unbroadcast
 
 
 def axes_of(x, axis):
@@ -118,23 +118,23 @@ def left_of_matmul(g, out, x, y):
         # In the operand's own memory order (column by column for ``W.T``), so that `as_gradient` needn't copy it.
         return (y @ g.T).T if x.strides[0] < x.strides[1] else g @ y.T
     if y.ndim == 1:
-        return fit(g[..., None] * y, x)
+        return unbroadcast(g[..., None] * y, x)
     if x.ndim == 1:
-        return fit(np.matmul(y, g[..., None])[..., 0], x)
-    return fit(g @ transposed(y), x)
+        return unbroadcast(np.matmul(y, g[..., None])[..., 0], x)
+    return unbroadcast(g @ transposed(y), x)
 
 
 def right_of_matmul(g, out, x, y):
     if x.ndim == y.ndim == 2:
         return (g.T @ x).T if y.strides[0] < y.strides[1] else x.T @ g
     if x.ndim == 1:
-        return fit(x[:, None] * g[..., None, :], y) if y.ndim > 1 else g * x
+        return unbroadcast(x[:, None] * g[..., None, :], y) if y.ndim > 1 else g * x
     if y.ndim == 1:
-        return fit(np.matmul(transposed(x), g[..., None])[..., 0], y)
+        return unbroadcast(np.matmul(transposed(x), g[..., None])[..., 0], y)
     if y.ndim == 2:  # a batch of matrices times one: the batch is only more rows
         rows = math.prod(x.shape[:-1])
         return np.reshape(x, (rows, x.shape[-1])).T @ np.reshape(g, (rows, g.shape[-1]))
-    return fit(transposed(x) @ g, y)
+    return unbroadcast(transposed(x) @ g, y)
 
 
 rule(np.matmul, left_of_matmul, right_of_matmul)

@@ -16,7 +16,7 @@ from ...array_kinds import array_kind, plain_types
 from ...arrays import astype, in_float32, is_half, primitive
 from ..rules import rule
 from ..tracked import plain
-from .shaping import along
+from .shaping import index_at_axis
 
 
 class Windows(NamedTuple):
@@ -235,7 +235,7 @@ rule(padded, lambda g, out, x, pad, value: g[inside(x.shape[1:-1], pad)])
 def _elements(x, axis, size, stride):
     """The first elements of all windows, then the second ones, and so on: views of `x`."""
     last = (x.shape[axis] - size) // stride * stride + 1
-    return (x[along(axis, x.ndim, slice(i, i + last, stride))] for i in range(size))
+    return (x[index_at_axis(axis, x.ndim, slice(i, i + last, stride))] for i in range(size))
 
 
 def _combined(function, x, axis, size, stride):

@@ -42,7 +42,7 @@ class CupyDevice(GPU):
     def download(self, x: Any) -> np.ndarray:
         tell(self, DEVICE_TO_HOST, "copy", nbytes=x.nbytes)
         tell(self, SYNCHRONIZE, "copy")
-        with self._current(), waiting():
+        with self._current(), waits_allowed():
             return _cupy().asnumpy(x, order="A")
 
     def copy_from(self, source: Device, x: Any) -> Any:
@@ -55,7 +55,7 @@ class CupyDevice(GPU):
 
     def synchronize(self) -> None:
         tell(self, SYNCHRONIZE, "synchronize")
-        with waiting():
+        with waits_allowed():
             self._current().synchronize()
 
     def stopwatch(self) -> Stopwatch:
@@ -114,7 +114,7 @@ class CupyStopwatch(Stopwatch):
             self.marks[1].record()
 
     def seconds(self) -> float:
-        with self.device._current(), waiting():
+        with self.device._current(), waits_allowed():
             self.marks[1].synchronize()
             return float(_cupy().cuda.get_elapsed_time(*self.marks)) / 1e3
 
@@ -173,7 +173,7 @@ _forbidden: list[Any] = []  # CuPy's own check, while `allowscalar` forbids wait
 
 
 def forbid_waits(forbid: bool) -> None:
-    """From now on, all waits in this thread raise `cupyx.DeviceSynchronized`, except inside ``with waiting():``."""
+    """From now on, waits in this thread raise `cupyx.DeviceSynchronized`, except inside ``with waits_allowed():``."""
     while _forbidden:
         _forbidden.pop().__exit__(None, None, None)
     if forbid:
@@ -182,7 +182,7 @@ def forbid_waits(forbid: bool) -> None:
         _forbidden[0].__enter__()
 
 
-def waiting() -> Any:
+def waits_allowed() -> Any:
     return _allow_waits(True) if _forbidden else contextlib.nullcontext()
 
 

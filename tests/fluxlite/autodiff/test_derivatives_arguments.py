@@ -66,7 +66,7 @@ def test_a_rule_without_a_look_at_its_arguments_is_noticed():
     try:
         composed(np.ptp)(lambda a, axis=None: np.max(a, axis % a.ndim) - np.min(a, axis % a.ndim))
         check_same_refusal(Call(np.ptp, X, 1))
-        with pytest.raises(AssertionError, match="NumPy raises AxisError"):
+        with pytest.raises(AssertionError, match=r"(?s)^ptp\(.*, 2\): NumPy raises AxisError.*Raise a ValueError"):
             check_same_refusal(Call(np.ptp, X, 2))
     finally:
         COMPOSED[np.ptp] = before

@@ -8,7 +8,7 @@ import pytest
 from gradcheck import check_call, check_forward, check_gradient, check_python_float, check_second
 from hypothesis import given
 from hypothesis import strategies as st
-from inside import unless
+from inside import zero_except_where, zero_where
 from operands import any_number, elementwise, few_examples, nonzero, positive, table_ids
 from tables.elementwise import above_one
 
@@ -235,15 +235,15 @@ WHERE = np.array([[True, False, True], [True, False, False]])
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", np.longdouble, ">f4", np.int64, np.complex64])
 @pytest.mark.parametrize("change", [lambda x: x, np.transpose, np.fliplr, lambda x: x[:0], lambda x: x[0, 0]])
-def test_unless_is_where_with_a_zero(dtype, change):
+def test_zero_where_is_where_with_a_zero(dtype, change):
     with np.errstate(invalid="ignore"):
         g = change(G.astype(dtype))
     same = change(WHERE)
     for condition in (same, ~same, same.copy(), np.True_, WHERE[0, :1], same.astype(int)):
         before = np.copy(g)
         for got, wanted in (
-            (unless(condition, g), np.where(condition, 0, g)),
-            (unless(condition, g, holds=True), np.where(condition, g, 0)),
+            (zero_where(condition, g), np.where(condition, 0, g)),
+            (zero_except_where(condition, g), np.where(condition, g, 0)),
         ):
             np.testing.assert_array_equal(got, wanted)
             assert got.shape == wanted.shape and got.dtype.newbyteorder("=") == wanted.dtype.newbyteorder("=")

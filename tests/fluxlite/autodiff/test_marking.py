@@ -17,8 +17,8 @@ from inside import (
     lies_alike,
     new_level,
     parameter_key,
-    same_view,
     totals_of,
+    view_as,
 )
 
 import fluxlite as fl
@@ -134,7 +134,7 @@ class Walk:
                 return self.leaf(path, x) if is_leaf(x) else None
             if result is None or first is x or lies_alike(x, first):
                 return result
-            return same_view(x, first, result)
+            return view_as(result, like=x, of=first)
         parts, rebuild = self.parts(x)
         by_name = isinstance(parts, dict)
         if is_leaf(x):
@@ -165,7 +165,7 @@ def by_definition(argument, level):
     def leaf(path, x):
         if is_trainable_array(x) and parameter_key(x) in trained:
             first, stand_in = tracked.setdefault(parameter_key(x), (x, TrackedArray(x, level)))
-            return same_view(x, first, stand_in)
+            return view_as(stand_in, like=x, of=first)
         if is_number(x) and only_containers(argument, path):
             numbers[path] = TrackedArray(float(x) if type(x) is int else x, level)
             return numbers[path]
@@ -186,7 +186,7 @@ def collected_by_definition(argument, firsts, totals):
             return None
         first = firsts[path].value
         g = as_gradient(first, totals.get(firsts[path]), set())
-        return g if g is None or is_number(x) else same_view(x, first, g)
+        return g if g is None or is_number(x) else view_as(g, like=x, of=first)
 
     def combine(x, results, rebuild):
         if isinstance(x, (tuple, list, dict)):

@@ -1,5 +1,6 @@
 """Ways to go wrong: what would make a replay compute something else is refused, guarded, or found by ``check=``."""
 
+import argparse
 import collections
 import contextvars
 import dataclasses
@@ -43,6 +44,10 @@ class Plain:
 
     def method(self, x):
         return x * 1.0
+
+
+class Fivefold(Plain):
+    k = 5.0
 
 
 CONTEXT = contextvars.ContextVar("CONTEXT", default=1.0)
@@ -103,10 +108,21 @@ def guarded():
     yield "a cached function", lambda x: x * cached(), clear
     yield "bytes", lambda x: x * raw[0], lambda i: raw.__setitem__(0, 1 + (i > 4))
     yield "an array of objects", lambda x: x * objects[0], putter(objects, 0)
+    listed = type("Listed", (list,), {})([1.0])
+    listed.k = 1.0
+    options = argparse.Namespace(k=1.0)
+    meta = type("Meta", (type,), {"k": 1.0})
+    made = meta("Made", (), {})
+    other.k = 1.0
+    yield "an attribute of a list", lambda x: x * listed.k, setter(listed)
+    yield "a program's options", lambda x: x * options.k, setter(options)
+    yield "a metaclass", lambda x: x * made.k, setter(meta)
+    yield "an attribute of a function", lambda x: x * other.k, setter(other)
+    yield "another class", lambda x: x * plain.k, lambda i: i == 5 and setattr(plain, "__class__", Fivefold)
     yield "the sign of zero", lambda x: np.copysign(x, space.k), lambda i: setattr(space, "k", 0.0 if i < 5 else -0.0)
 
 
-@pytest.mark.parametrize("number", range(22))
+@pytest.mark.parametrize("number", range(27))
 def test_what_a_step_reads_is_read_again_when_it_changes(number):
     worlds = []
     for captured in (False, True):
@@ -116,7 +132,7 @@ def test_what_a_step_reads_is_read_again_when_it_changes(number):
 
 
 def test_the_table_above_is_whole():
-    assert len(list(guarded())) == 22
+    assert len(list(guarded())) == 27
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,6 +254,7 @@ def keep(x):
     return x
 
 
+MATRIX = np.ma.ones(3)
 REFUSED = {
     "float(x)": lambda x: x * float(x[0, 0]),
     "a decision": lambda x: x if x.sum() > 0 else -x,
@@ -259,6 +276,7 @@ REFUSED = {
     "what's kept": keep,
     "eval": lambda x: x * eval("2"),
     "objects": lambda x: x * np.array([1, 2, 3], object),
+    "an array of a class of its own": lambda x: x + MATRIX.mean(),
 }
 
 
@@ -478,3 +496,20 @@ def test_ctrl_c_comes_before_a_step_or_after_it_and_never_between(interrupted):
         if everything() != before:
             eager(X)
     assert number > 20
+
+
+def test_a_function_under_one_of_our_decorators_is_looked_into():
+    def run(captured):
+        w = np.ones(3, np.float32)
+        twice = fl.primitive(lambda x: x + np.tanh(w))
+        return results(lambda x: twice(x), lambda i: w.__setitem__(0, i), captured=captured)
+
+    assert run(True) == run(False)
+
+
+def test_a_result_whose_shape_depends_on_values_is_refused_in_a_replay():
+    run = fl.captured(lambda n: np.bincount(n))
+    for _ in range(4):
+        run(np.array([0, 1, 2]))
+    with pytest.raises(fl.CaptureError, match=r"a result has shape \(5,\) now, and \(3,\) when"):
+        run(np.array([0, 1, 4]))

@@ -8,7 +8,7 @@ import inspect
 
 import numpy as np
 import pytest
-from inside import array_kind, device_of, is_array, parameter_key, same_view
+from inside import array_kind, device_of, is_array, parameter_key, view_as
 
 import fluxlite as fl
 from fluxlite import fmap, is_leaf
@@ -84,7 +84,7 @@ def test_what_is_made_like_a_tracked_array_cupy_makes(x, monkeypatch, name, args
 
 def test_ties_and_walks(x):
     assert parameter_key(x) == parameter_key(x.T) != parameter_key(x[:, :2])
-    assert same_view(x.T, x, x).strides == x.T.strides
+    assert view_as(x, like=x.T, of=x).strides == x.T.strides
     seen = []
     walked = fmap(lambda leaf: seen.append(leaf) or leaf, {"W": x, "again": [x], "T": x.T})
     assert len(seen) == 1 and walked["again"][0] is x

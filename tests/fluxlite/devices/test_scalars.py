@@ -85,7 +85,7 @@ def test_on_CUDA_it_is_CuPys_own_check(monkeypatch):
     monkeypatch.setattr(scalars, "usable", lambda backend: True)
     with fl.allowscalar(False):
         assert not syncdetect._is_allowed()
-        with cuda.waiting():
+        with cuda.waits_allowed():
             assert syncdetect._is_allowed()
         assert not syncdetect._is_allowed()
         with fl.allowscalar(True):
@@ -93,7 +93,7 @@ def test_on_CUDA_it_is_CuPys_own_check(monkeypatch):
         with pytest.raises(cupyx.DeviceSynchronized):
             syncdetect._declare_synchronize()
     assert syncdetect._is_allowed()
-    with cuda.waiting():
+    with cuda.waits_allowed():
         assert syncdetect._is_allowed()
 
 

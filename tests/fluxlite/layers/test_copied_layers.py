@@ -160,7 +160,7 @@ class Scaled(fl.Layer):
         x = self._converted(inputs, self.weight)
         return x * self.weight if other is None else x * self.weight @ other
 
-    def _sizes(self):
+    def _arguments_text(self):
         return str(len(self.weight))
 
 
@@ -180,6 +180,31 @@ def test_a_layer_of_yours_is_a_layer_as_ours_are():
         assert caught.value.__notes__ == [note]
     with pytest.raises(TypeError, match=r"Scaled\(2\) takes floating-point numbers, got int64; convert them"):
         layer(np.ones(2, np.int64))
+
+
+def test_the_names_that_a_layer_of_yours_had_in_0_3_work_until_0_5():
+    @fl.layer
+    class Older(fl.Dense):
+        def _sizes(self):
+            return f"older {super()._sizes()}"
+
+        def _options(self):
+            return f"{super()._options()}, old"
+
+        def _why(self, x):
+            return super()._why(x) or ValueError("as we said")
+
+    @fl.layer
+    class Newer(Older):
+        def _arguments_text(self):
+            return f"newer {super()._arguments_text()}"
+
+    assert [line.split(",")[0] for line in fl.notices()] == ["[ Info: _sizes", "[ Info: _options", "[ Info: _why"]
+    assert fl.notices()[2] == "[ Info: _why, as in Older, is _explain_error now. Its old name works until 0.5."
+    assert repr(Older(2, 3, np.tanh)).startswith("Older(older 2 => 3, tanh, old)")
+    assert repr(Newer(2, 3)).startswith("Newer(newer older 2 => 3, old)")
+    with pytest.raises(ValueError, match=r"Older\(older 2 => 3\) takes an input of shape \(2,\) or \(N, 2\)"):
+        Older(2, 3)(np.ones(4, np.float32))
 
 
 def test_a_plain_class_stays_as_it_is_and_no_other_class_becomes_a_layer():

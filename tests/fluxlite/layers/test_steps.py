@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from gradcheck import check_forward, check_gradient, check_second
-from inside import RULES, identity, piece, recurrent, sequence
+from inside import RULES, identity, pullback_of_sequence, recurrent, sequence
 
 import fluxlite as fl
 
@@ -94,9 +94,9 @@ def test_weights_of_PyTorch_need_no_permutation(kind):
 def test_all_at_once_gives_what_single_steps_give(kind, count, length):
     given = operands(kind, count, length)
     cell, last_cell, none = KINDS[kind][0], "its" in kind, [None] * KINDS[kind][2]
-    np.testing.assert_allclose(run(kind)(*given), recurrent.composed(cell, last_cell, *given), atol=1e-12)
+    np.testing.assert_allclose(run(kind)(*given), recurrent.record_each_step(cell, last_cell, *given), atol=1e-12)
     np.testing.assert_allclose(
-        without(kind)(*given), recurrent.composed(cell, last_cell, *given[:3], None, *none), atol=1e-12
+        without(kind)(*given), recurrent.record_each_step(cell, last_cell, *given[:3], None, *none), atol=1e-12
     )
 
 
@@ -134,7 +134,9 @@ def test_second_derivatives(kind):
 
 def test_only_what_is_asked_for_is_computed(monkeypatch):
     asked = []
-    monkeypatch.setattr(RULES[sequence], "pullback_of_each", lambda i, *rest: asked.append(i) or piece(i, *rest))
+    monkeypatch.setattr(
+        RULES[sequence], "pullback_of_each", lambda i, *rest: asked.append(i) or pullback_of_sequence(i, *rest)
+    )
     given = operands("LSTM")
     fl.gradient(lambda Wi, b: np.sum(run("LSTM")(given[0], Wi, given[2], b, *given[4:])), given[1], given[3])
     assert sorted(asked) == [3, 5]

@@ -70,7 +70,7 @@ def test_the_checker_notices_too_many_ties_and_transposes_that_are_not_undone(mo
         patched.setattr(fluxlite.tree.flat, "parameter_key", lambda x: (type(x), "all arrays are one"))
         check_ties(list(np.zeros((2, 2))))
     with monkeypatch.context() as patched, pytest.raises(AssertionError, match="not equal"):
-        patched.setattr(fluxlite.tree.walks, "same_view", lambda tied, first, result: result)
+        patched.setattr(fluxlite.tree.walks, "view_as", lambda result, like, of: result)
         check_ties([W, W.T])
     with pytest.raises(AssertionError, match="places 0 and 1"):
         check_ties([W, W], walk=lambda function, tree: fmap(function, tree, cache=False))

@@ -27,6 +27,17 @@ def test_each_figure_says_what_kind_it_is_and_where_it_comes_from(name):
     assert figures["floor"].kind == figures["start"].kind == "guessed"
 
 
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_card_is_found_by_the_names_that_drivers_give_it(name):
+    short = name.removeprefix("NVIDIA ")
+    for called in (short, f"NVIDIA {short}", f"GeForce {short}", f"NVIDIA GeForce {short}"):
+        with fl.simulate_gpu(like=called) as device:
+            assert device.name == f"simulated {name}"
+    for unknown in ("", "NVIDIA ", f"{short} Super", short.lower()):
+        with pytest.raises(ValueError, match=f"there's no preset for {unknown!r}"):
+            preset(unknown)
+
+
 def test_a_preset_prints_its_figures_with_their_kinds():
     lines = repr(preset("NVIDIA T4")).splitlines()
     assert lines[0] == "NVIDIA T4, version 3"

@@ -7,7 +7,7 @@ import numpy as np
 from ....arrays import astype
 from ...rules import accurate_rule, composed, rule
 from ...tracked import plain
-from ..elementwise import base_of_power, exponent_of_power, fit, larger
+from ..elementwise import base_of_power, exponent_of_power, keep_where_larger, unbroadcast
 
 
 def turned(g, other, length):
@@ -30,7 +30,11 @@ for degrees in (np.rad2deg, np.degrees):
     rule(degrees, lambda g, out, x: g * (180 / math.pi))
 rule(np.nan_to_num, lambda g, out, x: np.where(np.isfinite(x), g, 0))
 composed(np.fix)(lambda x: np.trunc(x))
-rule(np.floor_divide, lambda g, out, x, y: fit(np.zeros_like(g), x), lambda g, out, x, y: fit(np.zeros_like(g), y))
+rule(
+    np.floor_divide,
+    lambda g, out, x, y: unbroadcast(np.zeros_like(g), x),
+    lambda g, out, x, y: unbroadcast(np.zeros_like(g), y),
+)
 
 
 def times(out, x, y):
@@ -40,7 +44,7 @@ def times(out, x, y):
 
 
 for rest in (np.remainder, np.fmod):
-    rule(rest, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g * times(out, x, y), y))
+    rule(rest, lambda g, out, x, y: unbroadcast(g, x), lambda g, out, x, y: unbroadcast(-g * times(out, x, y), y))
 
 
 def from_origin(length):
@@ -50,13 +54,13 @@ def from_origin(length):
 
 accurate_rule(
     np.arctan2,
-    lambda g, out, x, y: fit(turned(g, y, from_origin(np.hypot(x, y))), x),
-    lambda g, out, x, y: fit(turned(-g, x, from_origin(np.hypot(x, y))), y),
+    lambda g, out, x, y: unbroadcast(turned(g, y, from_origin(np.hypot(x, y))), x),
+    lambda g, out, x, y: unbroadcast(turned(-g, x, from_origin(np.hypot(x, y))), y),
 )
 accurate_rule(
     np.hypot,
-    lambda g, out, x, y: fit(g * x / from_origin(out), x),
-    lambda g, out, x, y: fit(g * y / from_origin(out), y),
+    lambda g, out, x, y: unbroadcast(g * x / from_origin(out), x),
+    lambda g, out, x, y: unbroadcast(g * y / from_origin(out), y),
     again=True,
 )
 
@@ -71,8 +75,8 @@ def share_of(x, y, exp, log):
 def sum_of_powers(log, exp):
     accurate_rule(
         log,
-        lambda g, out, x, y: fit(g * share_of(x, y, exp, log), x),
-        lambda g, out, x, y: fit(g * share_of(y, x, exp, log), y),
+        lambda g, out, x, y: unbroadcast(g * share_of(x, y, exp, log), x),
+        lambda g, out, x, y: unbroadcast(g * share_of(y, x, exp, log), y),
     )
 
 
@@ -92,9 +96,15 @@ def in_float64(pullback):
 
 rule(np.float_power, in_float64(base_of_power), in_float64(exponent_of_power))
 accurate_rule(
-    np.copysign, lambda g, out, x, y: fit(g * np.sign(x) * np.copysign(1.0, y), x), lambda g, out, x, y: fit(0 * g, y)
+    np.copysign,
+    lambda g, out, x, y: unbroadcast(g * np.sign(x) * np.copysign(1.0, y), x),
+    lambda g, out, x, y: unbroadcast(0 * g, y),
 )
-rule(np.heaviside, lambda g, out, x, y: fit(0 * g, x), lambda g, out, x, y: fit(np.where(x == 0, g, 0), y))
+rule(
+    np.heaviside,
+    lambda g, out, x, y: unbroadcast(0 * g, x),
+    lambda g, out, x, y: unbroadcast(np.where(x == 0, g, 0), y),
+)
 
 
 def slope_of_sinc(g, out, x):
@@ -114,11 +124,11 @@ def number_of_two(g, x, y, chosen):
 
 rule(
     np.fmax,
-    lambda g, out, x, y: fit(number_of_two(g, x, y, larger(g, x, y)), x),
-    lambda g, out, x, y: fit(number_of_two(g, y, x, larger(g, y, x)), y),
+    lambda g, out, x, y: unbroadcast(number_of_two(g, x, y, keep_where_larger(g, x, y)), x),
+    lambda g, out, x, y: unbroadcast(number_of_two(g, y, x, keep_where_larger(g, y, x)), y),
 )
 rule(
     np.fmin,
-    lambda g, out, x, y: fit(number_of_two(g, x, y, larger(g, y, x)), x),
-    lambda g, out, x, y: fit(number_of_two(g, y, x, larger(g, x, y)), y),
+    lambda g, out, x, y: unbroadcast(number_of_two(g, x, y, keep_where_larger(g, y, x)), x),
+    lambda g, out, x, y: unbroadcast(number_of_two(g, y, x, keep_where_larger(g, x, y)), y),
 )

@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ....arrays import are_half, astype, narrow, of_type, on_device_of, primitive, scatter_add, wide
 from ...rules import accurate, composed, rule, rule_for_each
 from ...tracked import plain
-from ..elementwise import fit, shape_of
+from ..elementwise import shape_of, unbroadcast
 from ..sums import axes_of, count, direction, transposed, with_axes
 from .shaping import all_arrays, typed
 
@@ -39,8 +39,8 @@ def of_columns(back):
 
 rule(
     np.linalg.solve,
-    of_columns(lambda back, out, a, b, is_vector: fit(-back @ transposed(out), a)),
-    of_columns(lambda back, out, a, b, is_vector: fit(back[..., 0] if is_vector else back, b)),
+    of_columns(lambda back, out, a, b, is_vector: unbroadcast(-back @ transposed(out), a)),
+    of_columns(lambda back, out, a, b, is_vector: unbroadcast(back[..., 0] if is_vector else back, b)),
 )
 
 
@@ -397,7 +397,7 @@ def operand_of_einsum(position, g, out, subscripts, *operands, optimize=False):
     result = np.einsum(spec, *(y for _, y in inputs), optimize=optimize)
     if result.shape != shape_of(x):  # a label with length 1 here and more elsewhere, or the other way round
         result = np.broadcast_to(result, np.broadcast_shapes(result.shape, shape_of(x)))
-    return fit(result, x)
+    return unbroadcast(result, x)
 
 
 rule_for_each(np.einsum, operand_of_einsum)

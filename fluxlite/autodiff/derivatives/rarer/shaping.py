@@ -12,7 +12,7 @@ from ....arrays import astype, of_type, on_device_of, primitive, scatter_add
 from ...rules import composed, rule
 from ...tracked import TrackedArray, plain
 from ..elementwise import shape_of
-from ..shaping import along
+from ..shaping import index_at_axis
 from ..sums import axes_of
 
 
@@ -89,7 +89,7 @@ def array_split(ary, indices_or_sections, axis=0):
     else:
         ends = [*indices_or_sections, length]
     starts = [0, *ends[:-1]]
-    return [ary[along(axis, ary.ndim, slice(start, end))] for start, end in zip(starts, ends, strict=True)]
+    return [ary[index_at_axis(axis, ary.ndim, slice(start, end))] for start, end in zip(starts, ends, strict=True)]
 
 
 @composed(np.split)
@@ -145,7 +145,7 @@ def diff(a, n=1, axis=-1):
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
     for _ in range(n):
-        a = a[along(axis, a.ndim, slice(1, None))] - a[along(axis, a.ndim, slice(None, -1))]
+        a = a[index_at_axis(axis, a.ndim, slice(1, None))] - a[index_at_axis(axis, a.ndim, slice(None, -1))]
     return a
 
 
@@ -324,7 +324,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     y, axis = (np.moveaxis(y, axis, -1), -1) if np.ndim(x) == 1 else (y, axis)
     widths = dx if x is None else np.diff(x, axis=axis)
-    left, right = (y[along(axis, np.ndim(y), part)] for part in (slice(-1), slice(1, None)))
+    left, right = (y[index_at_axis(axis, np.ndim(y), part)] for part in (slice(-1), slice(1, None)))
     return np.sum(widths * (left + right) / 2, axis=axis)
 
 

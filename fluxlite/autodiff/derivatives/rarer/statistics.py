@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from ....arrays import astype, of_type, scatter_add
-from ...rules import composed, rephrased
+from ...rules import composed, composed_for_keywords
 from ...tracked import plain
 from ..sums import axes_of
 from .linear_algebra import euclidean, in_rows
@@ -31,13 +31,13 @@ def finish(x, axis, keepdims, dtype):
     return astype(x if keepdims else np.squeeze(x, axis), dtype)
 
 
-@rephrased(np.sum)
+@composed_for_keywords(np.sum)
 def total(a, axis=None, dtype=None, *, keepdims=False, initial=0, where=True):
     result = np.sum(masked(where, of_type(a, dtype), 0), axis=axis, keepdims=keepdims)
     return of_type(result + initial, result.dtype)
 
 
-@rephrased(np.mean)
+@composed_for_keywords(np.mean)
 def mean(a, axis=None, dtype=None, *, keepdims=False, where=True):
     a, axis = of_type(a, dtype), axes_of(a, axis)
     counts = how_many(where, a, axis)
@@ -86,15 +86,15 @@ def joined(join):
     return lambda arrays, axis=0, *, dtype=None: join([of_type(x, dtype) for x in arrays], axis)
 
 
-rephrased(np.var)(variance)
-rephrased(np.std)(deviation)
+composed_for_keywords(np.var)(variance)
+composed_for_keywords(np.std)(deviation)
 for function in (np.max, np.amax):
-    rephrased(function)(extremum(np.max, np.maximum, -math.inf))
+    composed_for_keywords(function)(extremum(np.max, np.maximum, -math.inf))
 for function in (np.min, np.amin):
-    rephrased(function)(extremum(np.min, np.minimum, math.inf))
+    composed_for_keywords(function)(extremum(np.min, np.minimum, math.inf))
 for join in (np.concatenate, np.stack):
-    rephrased(join)(joined(join))
-rephrased(np.cumsum)(lambda a, axis=None, dtype=None: np.cumsum(of_type(a, dtype), axis=axis))
+    composed_for_keywords(join)(joined(join))
+composed_for_keywords(np.cumsum)(lambda a, axis=None, dtype=None: np.cumsum(of_type(a, dtype), axis=axis))
 
 
 # -- without NaN
