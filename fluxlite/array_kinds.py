@@ -28,6 +28,8 @@ class ArrayKind:
     is_plain: bool = False  # it computes as NumPy does, on the host: what's quicker there is quicker for it
     take_step: Callable[[Any, Any, Any], None] | None = None  # ``take_step(leaf, x, g)``: an optimizer's, its own way
     draw: Callable[..., Any] | None = None  # ``draw(like, shape, rng)``: random numbers, in a way of its own
+    graph: Callable[[Any], Any] | None = None  # ``graph(device)``: an `Order`, with which a captured step is one launch
+    why_no_graph: str = "its library launches no graphs"  # what `captured` says if there's none
 
 
 # By the type of its arrays; by that type's name, as in "cupy.ndarray", as long as the library needn't be imported.

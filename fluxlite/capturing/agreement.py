@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import Call, Number, Program, root_of
+from .program import Call, Number, Program, is_array, root_of, values_of
 from .recorded import NUMBERS
 
 
@@ -25,7 +25,7 @@ def disagreement(first: Program, second: Program) -> str:
                 )
             return _other_call(one, two)
         for x, y in zip(one.reads(), two.reads()):
-            if _is_another(x, y, first) and not np.array_equal(x, y, equal_nan=x.dtype.kind in "fc"):
+            if _is_another(x, y, first) and not _equal(values_of(x), values_of(y)):
                 return (
                     f"{two.line}: an array made outside isn't what it was the time before. A replay would repeat it. "
                     "Make it an argument of the step, or change it in place"
@@ -62,9 +62,9 @@ class _Side:
 
     def form(self, x: Any) -> Any:
         """`x` in terms that are equal for the two runs."""
-        if type(x) is np.ndarray:
+        if is_array(x):
             root = root_of(x)
-            start = x.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+            start = values_of(x).__array_interface__["data"][0] - root.__array_interface__["data"][0]
             whose: Any = "outside"
             if id(root) in self._program.made:
                 whose = self._numbers.setdefault(id(root), len(self._numbers))
@@ -85,6 +85,10 @@ class _Side:
 def _is_another(x: np.ndarray, y: np.ndarray, first: Program) -> bool:
     """Whether two arrays from outside are two objects, over two pieces of memory."""
     return x is not y and id(root_of(x)) not in first.made and root_of(x) is not root_of(y)
+
+
+def _equal(x: np.ndarray, y: np.ndarray) -> bool:
+    return np.array_equal(x, y, equal_nan=x.dtype.kind in "fc")
 
 
 def _constants(call: Call) -> list:

@@ -5,11 +5,15 @@ A replay reads ``leaf.rule.eta`` when it comes to it, so a schedule or `adjust` 
 
 from typing import Any
 
+from ..optim.rules import NUMBER_TYPES
 from ..optim.update import Leaf, take_step
 from ..tree.ties import is_array
 from .plan import is_read
 from .program import CaptureError, Number, Program, users_line
 from .recorded import CapturedArray, CapturedNumber, write
+
+
+NUMBER_TYPES.append(CapturedNumber)
 
 
 def take_captured_step(leaf: Leaf, x: CapturedArray, g: Any) -> None:

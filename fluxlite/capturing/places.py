@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..devices.base import Device
 from ..optim.update import Leaf, OptimiserRule
 from ..words import in_words
-from .program import CaptureError, Program, check_plain
+from .program import CaptureError, Program, check_kind, check_plain, is_array, on_device
 from .recorded import CapturedArray, CapturedGenerator, CapturedNumber, are_one, wrap, write
 
 _SIMPLE = {type(None), bool, int, float, complex, str, bytes, np.ufunc, types.BuiltinFunctionType, type(...), range,
@@ -146,6 +147,9 @@ class Places:
         if kind in _SIMPLE or isinstance(x, np.generic) or id(x) in self._seen:
             return
         self._seen[id(x)] = x
+        if on_device(x) or isinstance(x, Device):
+            return
+        check_kind(x, "what the step finds outside")
         if isinstance(x, np.ndarray):
             if x.dtype.hasobject:  # Python's own, one by one
                 self._container(x.reshape(-1))
@@ -296,7 +300,7 @@ class Places:
         for name, value in memory.items():
             if type(value) is dict:
                 self._memory(value)
-            elif type(value) is np.ndarray:
+            elif is_array(value):
                 self.arrays.append(Place(memory, name, True, value))
 
     def _container(self, box: Any, of: Any = None) -> None:
@@ -355,7 +359,7 @@ class Places:
     def _put_back(self, place: Place, program: Program) -> list[str]:
         now = place.now()
         before = place.value
-        if not isinstance(before, np.ndarray):
+        if not isinstance(before, np.ndarray) and not on_device(before):
             place.put(before)
             return []
         if now is _GONE:
@@ -404,6 +408,8 @@ def _holds_array(x: Any) -> bool:
     """Whether something stands in for `x` during a capture: an array, a generator, or a tuple with some."""
     if isinstance(x, np.ndarray):
         return not x.dtype.hasobject
+    if on_device(x):
+        return True
     if isinstance(x, np.random.Generator):
         return True
     if isinstance(x, tuple):
@@ -429,6 +435,8 @@ def _functions_in(x: Any) -> list:
 def _stand_in(x: Any, program: Program) -> Any:
     if isinstance(x, np.ndarray) and not x.dtype.hasobject:
         return wrap(program, np.asarray(x))
+    if on_device(x):
+        return wrap(program, x)
     if isinstance(x, np.random.Generator):
         return CapturedGenerator(x, program)
     if type(x) is functools.partial:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .places import _GONE, Places, same, same_contents
-from .program import Call, CaptureError, Number, Program, root_of
+from .program import Call, CaptureError, Number, Program, is_array, on_device, root_of
 from .recorded import NUMBERS
 from .signature import checks, written
 
@@ -175,12 +175,12 @@ class Writer:
 
     def statement(self, call: Call) -> str:
         """The call, as a line of Python."""
-        line = self._line(call)
+        line = self.line_of(call)
         if call.errors:
             return f"with errstate(**{self.thing(call.errors)}): {line}"
         return line
 
-    def _line(self, call: Call) -> str:
+    def line_of(self, call: Call) -> str:
         names = [self.name(x) for x in call.args]
         if call.form == "read":
             return f"{call.out.name} = {self.name(call.args[0])}{call.args[1]}"
@@ -233,7 +233,7 @@ _SHAPES_FOLLOW = {np.ndarray.astype, np.ndarray.copy, np.ndarray.flatten, operat
 def _has_things(x: Iterable) -> bool:
     """Whether a tuple or list has an array or a number of the host's in it, so that it's written out."""
     inner = [part for part in x if type(part) in (tuple, list)]
-    return any(type(part) in (np.ndarray, Number) for part in x) or any(map(_has_things, inner))
+    return any(is_array(part) or type(part) is Number for part in x) or any(map(_has_things, inner))
 
 
 class Results(NamedTuple):
@@ -255,24 +255,39 @@ class Plan:
     ) -> None:
         outputs = results.arrays
         written = {id(root_of(x)) for call in program.calls for x in call.changes}
-        changed_inputs = {id(x) for x in program.inputs if id(x) in written}
+        changed_inputs = {id(root_of(x)) for x in program.inputs if id(root_of(x)) in written}
         kept = {id(root_of(x)) for x in outputs} | changed_inputs
         live = live_calls(program, kept)
         constants = constant_calls(program, live)
-        self.calls = [call for call in live if not any(call is one for one in constants)]
+        self.calls = self.arrange(program, [call for call in live if not any(call is one for one in constants)])
         self.noted = len(program.calls)
         self.constants = len(constants)
         given = _given_as_they_are(program, self.calls, outputs, changed_inputs)
-        copied = {id(x) for x in program.inputs} - given.keys()
+        copied = {id(root_of(x)) for x in program.inputs if id(x) not in given}
         constant = {id(root_of(x)) for call in constants for x in call.writes()}
-        layout = Layout(program, self.calls, copied, kept & program.made.keys() | constant)
+        layout = self.lay_out(program, copied, kept & program.made.keys() | constant)
         self.bytes = layout.size
         self.bytes_unshared = layout.unshared
-        writer = Writer(layout, given)
+        writer = self.writer_for(layout, given)
         for call in constants:
             exec(writer.statement(call), writer.space)  # noqa: S102  (our own statement)
         self._keep_alive = (program.made, places)
         self._write(writer, program, places, arguments, results, changed_inputs)
+        self.finish_writing()
+
+    # -- what's otherwise on a device (`on_device.py`) -------------------------------------------------------------------
+
+    def arrange(self, program: Program, calls: list[Call]) -> list[Call]:
+        return calls
+
+    def lay_out(self, program: Program, at_the_start: set[int], at_the_end: set[int]) -> Any:
+        return Layout(program, self.calls, at_the_start, at_the_end)
+
+    def writer_for(self, layout: Any, given: dict[int, str]) -> Writer:
+        return Writer(layout, given)
+
+    def finish_writing(self) -> None:
+        pass
 
     def _write(
         self,
@@ -300,7 +315,7 @@ class Plan:
         self._rest: list[tuple[int, str]] = []  # (line, statement) of what's finished in any case
         rest: list[tuple[Call | None, str]] = [(call, writer.statement(call)) for call in self.calls[first:]]
         rest += [(None, f"copyto({name}, {writer.name(x)})") for x, name in zip(program.inputs, given)
-                 if id(x) in changed_inputs]  # fmt: skip
+                 if id(root_of(x)) in changed_inputs]  # fmt: skip
         if rest:
             lines.append("    try:")
             for source, statement in rest:
@@ -339,7 +354,7 @@ class Plan:
             if writer.name(x) != name:
                 found += [f"share({name}, {writer.thing(root)})" for root in outside.values()]
         for x, name in zip(program.inputs, given):
-            if id(x) in changed:
+            if id(root_of(x)) in changed:
                 found += [f"share({name}, {other})" for other in given if other != name]
         return found
 
@@ -393,7 +408,7 @@ def _given_as_they_are(program: Program, calls: list[Call], outputs: list, chang
     results = {id(root_of(x)) for x in outputs}
     viewed = {id(root_of(x)) for call in calls for x in (*call.reads(), *call.writes()) if root_of(x) is not x}
     for number, x in enumerate(program.inputs):
-        if id(x) not in changed | viewed | results:
+        if not on_device(x) and id(x) not in viewed and id(root_of(x)) not in changed | results:
             found[id(x)] = f"x{number}"
     return found
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..array_kinds import array_kind
+
 _OURS = tuple(sys.modules[name].__path__[0] for name in ("fluxlite", "numpy"))
 
 
@@ -44,8 +46,29 @@ def refusal(what: str, fix: str = "") -> CaptureError:
     )
 
 
-def root_of(x: np.ndarray) -> np.ndarray:
+def on_device(x: Any) -> bool:
+    """Whether it's an array of a device that launches graphs."""
+    if isinstance(x, np.ndarray):
+        return False
+    kind = array_kind(x)
+    return kind is not None and kind.graph is not None
+
+
+def is_array(x: Any) -> bool:
+    """Whether it's an array that a program computes with: NumPy's, or a device's."""
+    return type(x) is np.ndarray or on_device(x)
+
+
+def values_of(x: Any) -> np.ndarray:
+    """The numbers in an array. Those of a simulated GPU are in the host's memory, too."""
+    if isinstance(x, np.ndarray):
+        return x
+    return x.host_values
+
+
+def root_of(x: Any) -> np.ndarray:
     """The array that owns the memory of `x`: `x` itself, or what it views."""
+    x = values_of(x)
     base: Any = x.base
     while base is not None:
         if type(base) is np.ndarray:
@@ -64,6 +87,14 @@ def check_plain(x: np.ndarray, what: str) -> None:
         raise CaptureError(
             f"captured(step): {what} is a {type(x).__name__}, an array with rules of its own: np.asarray(x)"
         )
+
+
+def check_kind(x: Any, what: str) -> None:
+    """Raise if `x` is an array of a device that can't launch graphs."""
+    kind = array_kind(x)
+    if kind is None or kind.is_plain or kind.graph is not None or isinstance(x, np.ndarray) or hasattr(x, "program"):
+        return
+    raise CaptureError(f"captured(step): {what} is on {kind.device_of(x)!r}, which can't be captured: {kind.why_no_graph}")
 
 
 class Number:
@@ -117,7 +148,7 @@ class Call:
 
     def numbers(self) -> list[Number]:
         """The numbers among the arguments that the host computes."""
-        return _all_of(Number, (self.args, self.kwargs))
+        return _all_of(_is_number, (self.args, self.kwargs))
 
     def writes(self) -> list[np.ndarray]:
         """The arrays that are other ones afterwards."""
@@ -127,25 +158,29 @@ class Call:
 
 
 def arrays_in(x: Any) -> list[np.ndarray]:
-    """NumPy's arrays in nested tuples, lists and dicts."""
-    return _all_of(np.ndarray, x)
+    """The arrays in nested tuples, lists and dicts."""
+    return _all_of(is_array, x)
 
 
-def _all_of(kind: type, x: Any) -> list:
+def _is_number(x: Any) -> bool:
+    return type(x) is Number
+
+
+def _all_of(condition: Callable[[Any], bool], x: Any) -> list:
     found: list = []
-    _collect(kind, x, found)
+    _collect(condition, x, found)
     return found
 
 
-def _collect(kind: type, x: Any, found: list) -> None:
-    if type(x) is kind:
+def _collect(condition: Callable[[Any], bool], x: Any, found: list) -> None:
+    if condition(x):
         found.append(x)
     elif isinstance(x, (tuple, list)):
         for part in x:
-            _collect(kind, part, found)
+            _collect(condition, part, found)
     elif isinstance(x, dict):
         for part in x.values():
-            _collect(kind, part, found)
+            _collect(condition, part, found)
 
 
 class Program:
@@ -156,6 +191,7 @@ class Program:
         self.made: dict[int, np.ndarray] = {}  # by id: the memory that the step made
         self.inputs: list[np.ndarray] = []  # the step's array arguments, as copies
         self.alive: list[tuple[weakref.ref, Line]] = []  # each array that a call gave the step
+        self.device: Any = None  # where its arrays are; None is the CPU
         self.thread = threading.get_ident()
         self._errors: Any = np.geterr()
         self._names = 0
@@ -178,10 +214,20 @@ class Program:
 
     def new(self, x: Any) -> np.ndarray:
         """`x`, which a call has just made, is a buffer from now on."""
-        array = np.asarray(x)
+        array = x if on_device(x) else np.asarray(x)
         root = root_of(array)
         self.made[id(root)] = root
         return array
+
+    def meet(self, x: Any) -> None:
+        """The program computes with `x`, an array of a device. Raises `CaptureError` if it had one of another device."""
+        if self.device is None:
+            self.device = x.device
+            self.kind_of_device = array_kind(x)
+        elif x.device != self.device:
+            raise CaptureError(
+                f"captured(step): the step finds arrays on {self.device} and on {x.device}, and a graph is on one device"
+            )
 
     def check_thread(self) -> None:
         if threading.get_ident() != self.thread:

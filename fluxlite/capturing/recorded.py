@@ -15,17 +15,19 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from ..arrays import device_of
 from ..autodiff.tracked import ArrayMethods
 from ..words import in_words
-from .program import Call, Number, Program, arrays_in, refusal, root_of, users_line
+from .program import (
+    Call, Number, Program, arrays_in, is_array, on_device, refusal, root_of, users_line, values_of,
+)  # fmt: skip
 
 NUMBERS = (bool, int, float)
 # What's asked about an array without its values. These calls are answered at once, and not noted.
-_QUESTIONS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj,
+QUESTIONS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj,
               np.may_share_memory, np.shares_memory}  # fmt: skip
 _FILLED = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
-_MADE_LIKE = {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.array, np.asarray, np.tri, np.identity}
+MADE_LIKE = {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.array, np.asarray, np.tri, np.identity}
 _HAVE_OUT = {np.concatenate, np.einsum, np.dot, np.cumsum, np.argmax, np.argmin}
 # The shape of what these give depends on values.
-_BY_VALUE = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.array_equal, np.allclose}
+BY_VALUE = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.array_equal, np.allclose}
 # NumPy itself calls these; they're quicker without the way there.
 _REDUCTIONS = {np.sum: np.add, np.max: np.maximum, np.min: np.minimum, np.amax: np.maximum, np.amin: np.minimum}
 OPERATORS = {
@@ -34,7 +36,7 @@ OPERATORS = {
 }  # fmt: skip
 
 
-def _open(x: Any) -> Any:
+def opened(x: Any) -> Any:
     """The plain values in an argument."""
     return _replaced(x, of_number=lambda number: number.value)
 
@@ -57,9 +59,16 @@ def _replaced(x: Any, of_number: Any) -> Any:
     return x
 
 
+stand_ins_on_devices: list[type["CapturedArray"]] = []  # `on_device.py` has it
+
+
 def wrap(program: Program, x: np.ndarray, is_number: bool = False) -> "CapturedArray":
     """The array `x`, which a call has made or the step has found, as the step gets it."""
-    made = CapturedArray(x, program)
+    kind: type[CapturedArray] = CapturedArray
+    if on_device(x):
+        program.meet(x)
+        kind = stand_ins_on_devices[0]
+    made = kind(x, program)
     made.is_number = is_number
     program.alive.append((weakref.ref(made), users_line()))
     return made
@@ -68,12 +77,12 @@ def wrap(program: Program, x: np.ndarray, is_number: bool = False) -> "CapturedA
 def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], form: str = "copied") -> Any:
     """``function(*args, **kwargs)``, noted; its result is a buffer from now on."""
     program.check_thread()
-    if function in _QUESTIONS:
-        return function(*_open(args), **_open(kwargs))
-    if function in _BY_VALUE or (function is np.where and len(args) == 1):
+    if function in QUESTIONS:
+        return function(*opened(args), **opened(kwargs))
+    if function in BY_VALUE or (function is np.where and len(args) == 1):
         raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
-    values = _open(args)
-    keywords = _open(kwargs)
+    values = opened(args)
+    keywords = opened(kwargs)
     program.check_unchanged(values, keywords)
     result = function(*values, **keywords)
     if isinstance(result, (tuple, list)):
@@ -105,11 +114,11 @@ def _note(
 def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], out: Any, form: str) -> Any:
     """``function(*args, out=out)``, noted."""
     program.check_thread()
-    target = _open(out)
-    values = _open(args)
+    target = opened(out)
+    values = opened(args)
     program.check_unchanged(values, target)
     program.before_change(target)
-    function(*values, out=target, **_open(kwargs))
+    function(*values, out=target, **opened(kwargs))
     program.add(Call(form, function, _noted(args), _noted(kwargs), target, changes=(target,)))
     return out
 
@@ -120,7 +129,7 @@ def change(
     """``function(*args)``, which changes `target` in place, noted."""
     program.check_thread()
     kwargs = kwargs or {}
-    values = _open(args)
+    values = opened(args)
     program.check_unchanged(values, target)
     program.before_change(target)
     function(*values, **kwargs)
@@ -129,21 +138,21 @@ def change(
 
 def write(program: Program, target: np.ndarray, value: Any) -> None:
     """``target[...] = value``, noted."""
-    values = _open(value)
-    if type(values) is np.ndarray and are_one(target, values):  # ``x[...] -= y`` has done it already
+    values = opened(value)
+    if is_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
         return
     change(program, np.copyto, (target, value), target, {"casting": "same_kind"})
 
 
 def are_one(x: np.ndarray, y: np.ndarray) -> bool:
     """Whether two arrays are views of the same numbers."""
-    return x.__array_interface__ == y.__array_interface__
+    return values_of(x).__array_interface__ == values_of(y).__array_interface__
 
 
 def compute_number(program: Program, ufunc: Any, operands: tuple) -> Any:
     """An operator between Python's numbers: the result stays one, which each replay computes."""
     function: Any = OPERATORS[ufunc]
-    value = function(*_open(operands))
+    value = function(*opened(operands))
     return CapturedNumber(program.compute_number(function, _noted(operands), value), program)
 
 
@@ -184,7 +193,7 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         if any(hasattr(type(x), "__primitive__") for x in inputs):
             return NotImplemented
         if method == "at":
-            change(self.program, ufunc.at, inputs, _open(inputs[0]))
+            change(self.program, ufunc.at, inputs, opened(inputs[0]))
             return None
         function = ufunc
         form = "ufunc" if ufunc.nout == 1 else "copied"
@@ -205,17 +214,17 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         if any(hasattr(kind, "__primitive__") for kind in types):
             return NotImplemented
         if function in _FILLED:
-            made = wrap(program, program.new(function(*_open(args), **_open(kwargs))))
+            made = wrap(program, program.new(function(*opened(args), **opened(kwargs))))
             if _FILLED[function] is not None:
                 write(program, made.value, _FILLED[function])
             return made
         if function is np.full_like:
             return _full_like(program, *args, **kwargs)
-        if function in _MADE_LIKE:
+        if function in MADE_LIKE:
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}
-            return wrap(program, function(*_open(args), **_open(kwargs)))
+            return wrap(program, function(*opened(args), **opened(kwargs)))
         if function is np.copyto:
-            write(program, _open(args[0]), args[1])
+            write(program, opened(args[0]), args[1])
             return None
         out = kwargs.get("out")
         if out is not None:
@@ -241,7 +250,7 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         if parts is None:
             return call(self.program, operator.getitem, (self, index), {})
         view = wrap(self.program, self.value[parts])
-        if isinstance(self.value[_open(index)], np.generic):  # a number is a copy
+        if isinstance(self.value[opened(index)], np.generic):  # a number is a copy
             view = view.copy()
             view.is_number = True
         return view
@@ -315,7 +324,7 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
 
 
 def _full_like(program: Program, like: Any, fill_value: Any, **kwargs: Any) -> Any:
-    made = wrap(program, program.new(np.empty_like(_open(like), **kwargs)))
+    made = wrap(program, program.new(np.empty_like(opened(like), **kwargs)))
     write(program, made.value, fill_value)
     return made
 

@@ -1,5 +1,6 @@
 """One recorded run of a step: what it finds is replaced, it runs, and all is put back."""
 
+import contextlib
 import gc
 import random
 from collections.abc import Callable
@@ -9,8 +10,9 @@ import numpy as np
 
 from .agreement import disagreement
 from .places import Places
+from .on_device import DevicePlan
 from .plan import Plan, Results
-from .program import CaptureError, Program, root_of
+from .program import CaptureError, Program, is_array, refusal, root_of, values_of
 from .signature import filled, stand_ins, template
 
 
@@ -60,9 +62,17 @@ class Recording:
         args, kwargs = stand_ins((self._args, self._kwargs), self.program, self._given)
         try:
             places.put_stand_ins(self.program)
-            return self._step(*args, **kwargs)
+            with self._refusals():
+                return self._step(*args, **kwargs)
         finally:
             self._lost = places.put_back(self.program)
+
+    def _refusals(self) -> Any:
+        """On a device, what a graph can't have is refused while the step runs."""
+        program = self.program
+        if program.device is None:
+            return contextlib.nullcontext()
+        return program.kind_of_device.graph(program.device).refusing(_refuse)
 
     def _check_nothing_is_kept(self) -> None:
         if any(reference() is not None for reference, _ in self.program.alive):
@@ -80,10 +90,10 @@ class Recording:
         for number, x in enumerate(self._given):
             others = list(outside)
             for other, copy in enumerate(self.program.inputs):
-                if other != number and id(copy) in roots:
+                if other != number and id(root_of(copy)) in roots:
                     others.append(self._given[other])
             for y in others:
-                if isinstance(x, np.ndarray) and np.may_share_memory(x, y):
+                if is_array(x) and np.may_share_memory(values_of(x), values_of(y)):
                     raise CaptureError(
                         f"{self._step.__qualname__}: an argument of shape {x.shape} shares memory with an array that "
                         "the step changes. Give it a copy: x.copy()"
@@ -93,7 +103,7 @@ class Recording:
         """Arguments that the step has changed in place get their new values."""
         changed = {id(root_of(x)) for call in self.program.calls for x in call.changes}
         for x, copy in zip(self._given, self.program.inputs):
-            if id(copy) in changed and isinstance(x, np.ndarray):
+            if id(root_of(copy)) in changed and not isinstance(x, np.generic):
                 x[...] = copy
 
     def trouble(self) -> str:
@@ -109,7 +119,14 @@ class Recording:
 
     def plan(self) -> Plan:
         results = Results(self._form, self._outputs, self._are_numbers)
-        return Plan(self.program, self.places, (self._args, self._kwargs), results)
+        kind: type[Plan] = Plan
+        if self.program.device is not None:
+            kind = DevicePlan
+        return kind(self.program, self.places, (self._args, self._kwargs), results)
+
+
+def _refuse(what: str) -> None:
+    raise refusal(f"{what} in the step", "Do it before the call, or after it")
 
 
 def _state_of_pythons_generators() -> tuple:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..tree.contract import is_leaf
 from ..tree.flat import flatten
-from .program import CaptureError, Program, check_plain, users_line
+from .program import CaptureError, Program, check_kind, check_plain, on_device, users_line, values_of
 from .recorded import CapturedArray, CapturedNumber, wrap
 
 _TEXTS_AND_NUMBERS = (bool, int, float, complex, str, bytes, type(None))
@@ -26,6 +26,10 @@ def signature(x: Any, arrays: list, others: list) -> Any:
         check_plain(x, "an argument")
         arrays.append(x)
         return x.shape, x.dtype, x.strides
+    if on_device(x):
+        arrays.append(x)
+        return x.device, x.shape, x.dtype, x.strides
+    check_kind(x, "an argument")
     if kind is tuple or kind is list:
         return kind, *[signature(part, arrays, others) for part in x]
     if kind is dict:
@@ -44,9 +48,14 @@ def signature(x: Any, arrays: list, others: list) -> Any:
 def stand_ins(x: Any, program: Program, given: list) -> Any:
     """The argument `x` as the step gets it: a `CapturedArray` over a copy of each array."""
     kind = type(x)
-    if isinstance(x, (np.ndarray, np.generic)):
+    if isinstance(x, (np.ndarray, np.generic)) or on_device(x):
         given.append(x)
-        copy = _copy_in_order(x) if isinstance(x, np.ndarray) else np.array(x)
+        if isinstance(x, np.generic):
+            copy = np.array(x)
+        else:
+            copy = _copy_in_order(values_of(x))
+        if on_device(x):
+            copy = x.device.new(copy)
         program.inputs.append(program.new(copy))
         return wrap(program, copy, isinstance(x, np.generic))
     if kind is tuple or kind is list:
@@ -138,11 +147,13 @@ def checks(args: tuple, kwargs: dict[str, Any], writer: Any) -> list[str]:
 
 def _check(x: Any, now: str, lines: list[str], count: Iterator[int], writer: Any) -> None:
     kind = type(x)
-    if isinstance(x, np.ndarray):
+    if isinstance(x, np.ndarray) or on_device(x):
         name = f"x{next(count)}"
         lines.append(f"{name} = {now}")
         tests = [f"type({name}) is not {writer.thing(kind)}", f"{name}.shape != {x.shape}"]
         tests += [f"{name}.strides != {x.strides}", f"{name}.dtype is not {writer.thing(x.dtype)}"]
+        if on_device(x):
+            tests.append(f"{name}.device != {writer.thing(x.device)}")
         lines.append(f"if {' or '.join(tests)}: return missed")
     elif isinstance(x, np.generic):
         name = f"x{next(count)}"

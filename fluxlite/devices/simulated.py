@@ -31,6 +31,7 @@ from ..messages import in_notebook, notice
 from ..words import check_bool, check_whole, explained, in_words
 from .base import GPU, SETTINGS, Change, Device, Memory, current
 from .fused import Trace
+from .graphs import Order
 
 __all__ = [  # with what the other devices take from simgpu
     "COMPARISONS", "SCALARS", "Compiled", "CountedGenerator", "HostReads", "OutOfMemoryError", "SimulatedArray",
@@ -239,5 +240,6 @@ register(
         launch=_in_one_launch,
         card=_device,  # a device's ``with`` makes it the current one
         on_record=_take_time_to_record,
+        graph=Order,
     ),
 )

@@ -182,10 +182,10 @@ class Fusible(Formula):
         numbers: list[float] = []
         constants: list[tuple[str, Any]] = []
         for name, value in hyperparameters(self).items():
-            if isinstance(value, (tuple, list)) and all(isinstance(number, (int, float)) for number in value):
+            if isinstance(value, (tuple, list)) and all(isinstance(number, tuple(NUMBER_TYPES)) for number in value):
                 tuple_lengths.append((name, len(value)))
                 numbers.extend(value)
-            elif name in _BELOW or isinstance(value, (float, np.floating)):
+            elif name in _BELOW or isinstance(value, (np.floating, *NUMBER_TYPES[1:])):
                 tuple_lengths.append((name, _NO_TUPLE))
                 numbers.append(value)
             else:
@@ -196,6 +196,7 @@ class Fusible(Formula):
         return launch(function, (x, g, *numbers, *memory.values(), *self.begin_step(memory)))
 
 
+NUMBER_TYPES: list[type] = [int, float]  # of a rule's numbers; `captured` adds those that each replay reads
 _NO_TUPLE = -1  # the length of what's one number
 
 

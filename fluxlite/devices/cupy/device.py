@@ -265,5 +265,6 @@ CUPY = ArrayKind(
     sliding=_sliding,
     launch=_launch,
     card=operator.attrgetter("device"),  # CuPy's own, which `with` enters
+    why_no_graph="CuPy refuses cuBLAS, and so each matrix product, while a stream captures",
 )
 register("cupy.ndarray", CUPY)  # by name: CuPy isn't imported yet

@@ -1,0 +1,364 @@
+"""Captured steps on a GPU: each call stays as it is, buffers stay where they are, and a replay is one order.
+
+1. `CapturedOnDevice` stands in for arrays of a device that has graphs (``ArrayKind.graph``).
+2. `DevicePlan`: first the host's numbers and the random numbers, then all calls between ``order.begin()`` and
+   ``order.end()``. Inputs are copied to where the graph reads them, and results out of it, by a launch each.
+"""
+
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..array_kinds import ArrayKind, array_kind, register
+from ..arrays import device_of
+from .optimizing import take_captured_step
+from .plan import Plan, Writer
+from .program import Call, CaptureError, Number, Program, fingerprint, is_array, on_device, refusal, root_of, values_of
+from .recorded import BY_VALUE, MADE_LIKE, QUESTIONS, CapturedArray, CapturedNumber, call_into, change, opened, stand_ins_on_devices, wrap
+
+_IN_PLACE = {np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
+_ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "keep")  # forms that a device's calls never have
+
+
+def _open(x: Any) -> Any:
+    """The arguments of a call. NumPy's numbers, which are inputs, go to a device as numbers."""
+    if isinstance(x, CapturedArray) and isinstance(x.value, np.ndarray) and x.value.ndim == 0:
+        return x.value[()]
+    if type(x) in (tuple, list):
+        return type(x)([_open(part) for part in x])
+    if type(x) is dict:
+        return {key: _open(value) for key, value in x.items()}
+    return opened(x)
+
+
+def _noted(x: Any) -> Any:
+    """An argument as it's noted: plain arrays, and the `Number` of each number that the host computes."""
+    if isinstance(x, CapturedArray):
+        return x.value
+    if type(x) is CapturedNumber:
+        return x.number
+    if type(x) in (tuple, list):
+        return type(x)([_noted(part) for part in x])
+    if type(x) is dict:
+        return {key: _noted(value) for key, value in x.items()}
+    return x
+
+
+def _call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``function(*args, **kwargs)``, noted."""
+    program.check_thread()
+    if function in BY_VALUE or (function is np.where and len(args) == 1):
+        raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
+    values = _open(args)
+    keywords = _open(kwargs)
+    program.check_unchanged(values, keywords)
+    result = function(*values, **keywords)
+    return _note(program, Call("copied", function, _noted(args), _noted(kwargs)), values, result)
+
+
+def _note(program: Program, call: Call, values: tuple, result: Any) -> Any:
+    """The result as the step gets it: views of an argument, or new buffers, which each replay fills."""
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    if not all(map(on_device, results)):
+        raise refusal(f"{getattr(call.function, '__name__', call.function)}, which gives no array of the GPU,")
+    roots = {id(root_of(x)) for x in _arrays_in(values)}
+    views = [id(root_of(x)) in roots for x in results]
+    if not all(views):
+        call.form = "copied" if results[0] is result else "several"
+        buffers = tuple([program.new(x) for x in results])
+        call.out = buffers[0] if call.form == "copied" else buffers
+        program.add(call)
+    made = [wrap(program, x) for x in results]
+    if results[0] is result:
+        return made[0]
+    if hasattr(result, "_make"):
+        return result._make(made)
+    return type(result)(made)
+
+
+def _arrays_in(x: Any) -> list:
+    if isinstance(x, (tuple, list)):
+        return [array for part in x for array in _arrays_in(part)]
+    if is_array(x):
+        return [x]
+    return []
+
+
+class CapturedOnDevice(CapturedArray):
+    """An array of a device in a step that's being captured."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        if any(hasattr(type(x), "__primitive__") for x in inputs):
+            return NotImplemented
+        if method == "at":
+            change(self.program, ufunc.at, inputs, opened(inputs[0]))
+            return None
+        function = ufunc
+        if method != "__call__":
+            function = getattr(ufunc, method)
+        if out and isinstance(out[0], CapturedOnDevice):
+            return call_into(self.program, function, inputs, kwargs, out[0], "out")
+        return _call(self.program, function, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if any(hasattr(kind, "__primitive__") for kind in types):
+            return NotImplemented
+        if function in QUESTIONS:
+            return function(*opened(args), **opened(kwargs))
+        if function in MADE_LIKE:
+            kwargs = {key: value for key, value in kwargs.items() if key != "like"}
+            return _call(self.program, functools.partial(function, like=self.value), args, kwargs)
+        if function in _IN_PLACE:
+            change(self.program, function, args, opened(args[0]), kwargs)
+            return None
+        out = kwargs.get("out")
+        if out is not None:
+            kwargs = {key: value for key, value in kwargs.items() if key != "out"}
+            return call_into(self.program, function, args, kwargs, out, "out")
+        return _call(self.program, function, args, kwargs)
+
+    def __getitem__(self, index: Any) -> Any:
+        _refuse_masks(index)
+        return _call(self.program, operator.getitem, (self, index), {})
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _refuse_masks(index)
+        if is_same_memory(self, index, value):  # ``x[i] -= y`` has done it already
+            return
+        change(self.program, operator.setitem, (self, index, value), self.value)
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def astype(self, dtype: Any, order: str = "K", copy: bool = True, **given: Any) -> Any:
+        return _call(self.program, type(self.value).astype, (self, dtype, order), {"copy": copy, **given})
+
+    def copy(self, order: Any = "C") -> Any:
+        return _call(self.program, type(self.value).copy, (self, order), {})
+
+    def flatten(self, order: Any = "C") -> Any:
+        return _call(self.program, type(self.value).flatten, (self, order), {})
+
+    def __pow__(self, other: Any) -> Any:
+        return _call(self.program, operator.pow, (self, other), {})
+
+    device = property(lambda self: self.value.device)
+
+
+def _refuse_masks(index: Any) -> None:
+    for part in index if type(index) is tuple else (index,):
+        if isinstance(part, (CapturedArray, np.ndarray)) and part.dtype == bool:
+            raise refusal("x[mask], the shape of whose result depends on values,", "np.where keeps the shape")
+
+
+def is_same_memory(x: CapturedOnDevice, index: Any, value: Any) -> bool:
+    """Whether ``x[index] = value`` would write an array onto itself."""
+    if not isinstance(value, CapturedOnDevice) or not is_basic(index):
+        return False
+    part, new = values_of(x.value[index]), values_of(value.value)
+    return part.__array_interface__ == new.__array_interface__
+
+
+def is_basic(index: Any) -> bool:
+    """Whether it's numbers and slices, so that reading gives a view."""
+    parts = index if type(index) is tuple else (index,)
+    return all(part is None or part is ... or isinstance(part, (int, np.integer, slice)) for part in parts)
+
+
+# -- what our own functions ask of an array ------------------------------------------------------------------------------
+
+
+def _launch(function: Any, args: tuple) -> Any:
+    """Several calls as one launch: what the array's library makes of `function` is noted as one call."""
+    program = next(x.program for x in args if isinstance(x, CapturedOnDevice))
+    program.check_thread()
+    values = _open(args)
+    arrays = _arrays_in(values)
+    kind: Any = array_kind(arrays[0])
+    program.check_unchanged(values)
+    for x in arrays:
+        program.before_change(x)
+    before = [fingerprint(values_of(x)) for x in arrays]
+    result = kind.launch(function, values)
+    if result is None:
+        changed = tuple(arrays)
+    else:
+        changed = tuple([x for x, bytes_before in zip(arrays, before) if fingerprint(values_of(x)) != bytes_before])
+    if result is not None and changed:
+        raise refusal(f"{function.__name__}, which gives a result and changes an argument,", "Let it do one of both")
+    call = Call("in place", kind.launch, (function, _noted(args)), changes=changed)
+    if result is None:
+        program.add(call)
+        return None
+    return _note(program, call, values, result)
+
+
+def _add_at(total: CapturedOnDevice, index: Any, values: Any) -> None:
+    kind: Any = array_kind(total.value)
+    change(total.program, kind.add_at, (total, index, values), total.value)
+
+
+def _draw(like: CapturedOnDevice, shape: tuple[int, ...], rng: Any) -> Any:
+    """What `drawn_like` gives: each replay asks the device for its generator."""
+    if rng is not None:
+        raise refusal("a draw on the host, which would go to the GPU in a copy,", "Leave out rng: then the GPU draws")
+    program = like.program
+    device = device_of(like)
+    program.undo_later(id(device.rng), _put_state(device.rng))
+    buffer = program.new(device.rng.random(shape, dtype=np.float32))
+    program.add(Call("draw", _draw_into, (device, shape), out=buffer))
+    return wrap(program, buffer)
+
+
+def _draw_into(device: Any, shape: tuple[int, ...], out: Any) -> None:
+    values_of(out)[...] = values_of(device.rng.random(shape, np.float32))
+
+
+def _put_state(generator: Any) -> Any:
+    state = generator.state
+
+    def put() -> None:
+        generator.state = state
+
+    return put
+
+
+def _device_of(x: CapturedOnDevice) -> Any:
+    return device_of(x.value)
+
+
+def _address(x: CapturedOnDevice) -> int:
+    return values_of(x.value).__array_interface__["data"][0]
+
+
+def _on_record(x: CapturedOnDevice) -> None:
+    kind: Any = array_kind(x.value)
+    kind.on_record(x.value)
+
+
+register(
+    CapturedOnDevice,
+    ArrayKind(
+        device_of=_device_of,
+        address=_address,
+        add_at=_add_at,
+        can_freeze=True,
+        launch=_launch,
+        on_record=_on_record,
+        take_step=take_captured_step,
+        draw=_draw,
+    ),
+)
+
+
+# -- the replay ----------------------------------------------------------------------------------------------------------
+
+
+class Kept:
+    """A layout that moves nothing: a graph's kernels have their addresses in them."""
+
+    def __init__(self, program: Program, calls: list[Call]) -> None:
+        roots = {id(root_of(x)): root_of(x) for call in calls for x in (*call.reads(), *call.writes())}
+        self.size = self.unshared = sum(x.nbytes for key, x in roots.items() if key in program.made)
+        for x in [x for call in calls for x in call.writes() if id(root_of(x)) in program.made]:
+            root_of(x).flags.writeable = True  # what a gradient has computed is read-only, and each replay writes it
+            values_of(x).flags.writeable = True
+
+    def at(self, x: Any) -> Any:
+        return x
+
+
+class DeviceWriter(Writer):
+    """Statements for a device: each call gives a new array, whose values go into the call's buffer."""
+
+    def line_of(self, call: Call) -> str:
+        if call.form == "order":
+            return f"{self.name(call.function)}({', '.join(map(self._argument, call.args))})"
+        if call.form in _ON_THE_HOST or not any(map(on_device, (*call.reads(), *call.writes()))):
+            return super().line_of(call)
+        function = self.name(call.function, "f")
+        given = [self._argument(x) for x in call.args]
+        given += [f"{key}={self._argument(x)}" for key, x in call.kwargs.items()]
+        if call.form == "in place":
+            return f"{function}({', '.join(given)})"
+        if call.form in ("out", "draw"):
+            return f"{function}({', '.join([*given, f'out={self.name(call.out)}'])})"
+        return f"put({self.name(call.out)}, {function}({', '.join(given)}))"
+
+    def _argument(self, x: Any) -> str:
+        if isinstance(x, np.ndarray) and x.ndim == 0:  # a number, which goes to the device with its kernel
+            return f"{self.name(x)}[()]"
+        if type(x) is tuple:
+            return f"({''.join(f'{self._argument(part)}, ' for part in x)})"
+        if type(x) is list:
+            return f"[{', '.join(map(self._argument, x))}]"
+        return self.name(x)
+
+
+def put(out: Any, made: Any) -> None:
+    """The values of a call's result go where they were at the capture. On a card, the kernel writes them there."""
+    if isinstance(out, tuple):
+        for one, other in zip(out, made):
+            put(one, other)
+        return
+    if out.shape != made.shape:
+        raise CaptureError(
+            f"a result has shape {made.shape} now, and {out.shape} when the step was captured: its shape depends "
+            "on values, and a replay's can't"
+        )
+    values = values_of(made)
+    if values is not values_of(out):
+        np.copyto(values_of(out), values)
+
+
+def _share(x: Any, y: Any) -> bool:
+    return np.may_share_memory(values_of(x), values_of(y))
+
+
+class DevicePlan(Plan):
+    """A replay on a device: the numbers go there in one copy, and all calls are one order."""
+
+    def arrange(self, program: Program, calls: list[Call]) -> list[Call]:
+        """The host's numbers first, then the draws, then what the graph has."""
+        kind: Any = program.kind_of_device
+        self.order = kind.graph(program.device)
+        numbers = [call for call in calls if call.form in ("read", "compute", "keep")]
+        draws = [call for call in calls if call.form == "draw"]
+        rest = [call for call in calls if call not in numbers and call not in draws]
+        sent: dict[Any, Any] = {}
+        for call in rest:
+            if any(map(on_device, (*call.reads(), *call.writes()))):
+                found = [*call.numbers(), *[x for x in call.reads() if isinstance(x, np.ndarray)]]
+                sent |= {id(x): x for x in found if isinstance(x, (Number, np.ndarray))}
+        upload = [Call("order", self.order.upload, tuple(sent.values()))] if sent else []
+        begin, end = Call("order", self.order.begin, ()), Call("order", self.order.end, ())
+        return [*numbers, *draws, *upload, begin, *rest, end]
+
+    def lay_out(self, program: Program, at_the_start: set[int], at_the_end: set[int]) -> Any:
+        return Kept(program, self.calls)
+
+    def writer_for(self, layout: Any, given: dict[int, str]) -> Writer:
+        writer = DeviceWriter(layout, given)
+        writer.space["put"] = put
+        return writer
+
+    def finish_writing(self) -> None:
+        self.space["share"] = _share
+        replay = self.run
+        order = self.order
+
+        def run(args: tuple, kwargs: dict[str, Any]) -> Any:
+            with order.device:
+                try:
+                    return replay(args, kwargs)
+                finally:
+                    order.stop()
+
+        self.run = run
+
+
+stand_ins_on_devices.append(CapturedOnDevice)
