@@ -8,13 +8,13 @@ import numpy as np
 from ..devices.base import CPU
 from .places import Place, Places
 from .plan import MISSED
-from .program import CaptureError
+from .program import CaptureError, is_array, on_device, values_of
 
 
 def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, kwargs: dict) -> Any:
     """What ``step(*args)`` gives, after a replay of the same call has come to the same bits."""
     places = Places(step.eager, others)
-    held = _Held(places, [x for x in arrays if isinstance(x, np.ndarray)])
+    held = _Held(places, [x for x in arrays if not isinstance(x, np.generic)])
     replayed = plan.run(args, kwargs)
     after_replay = held.values()
     held.put_back()
@@ -43,40 +43,50 @@ class _Held:
     """The arrays, counts and generators that a step can reach, so that they can be put back."""
 
     def __init__(self, places: Places, arrays: list[np.ndarray]) -> None:
-        found: list[Place] = [place for place in places.arrays if type(place.value) is np.ndarray]
+        found: list[Place] = [place for place in places.arrays if is_array(place.value)]
         self.names = [str(place) for place in found] + ["an argument"] * len(arrays)
         self._places = found
         self._arrays = [place.value for place in found] + arrays
         self._memories = [leaf.memory for leaf in places.leaves]
         self._generators = [place.value for place in places.arrays if isinstance(place.value, np.random.Generator)]
         self._generators.append(CPU.rng)
+        self._generators += [device.rng for device in {x.device for x in self._arrays if on_device(x)}]
         self.names += ["an optimizer's count"] * len(self._memories) + ["a generator"] * len(self._generators)
         self._put: list[Callable[[], None]] = []
         self._before = self.values()
 
     def values(self) -> list:
         counts = [_counts(memory) for memory in self._memories]
-        states = [generator.bit_generator.state for generator in self._generators]
-        return [*[x.copy() for x in self._arrays], *counts, *states]
+        states = [_state_of(generator) for generator in self._generators]
+        return [*[values_of(x).copy() for x in self._arrays], *counts, *states]
 
     def keep_in_place(self) -> None:
         """State that the step has assigned, such as a running mean, is in the array that was there, as in a replay."""
         for place in self._places:
             now = place.now()
             if now is not place.value and getattr(now, "shape", None) == place.value.shape:
-                place.value[...] = now
+                values_of(place.value)[...] = values_of(now)
                 place.put(place.value)
 
     def put_back(self) -> None:
         before = iter(self._before)
         for x in self._arrays:
             values = next(before)
-            if not np.array_equal(x, values):
-                x[...] = values
+            if not np.array_equal(values_of(x), values):
+                values_of(x)[...] = values
         for memory in self._memories:
             _put_counts(memory, next(before))
         for generator in self._generators:
-            generator.bit_generator.state = next(before)
+            _put_state(generator, next(before))
+
+
+def _state_of(generator: Any) -> Any:
+    """A device's generator has its state by itself; one of NumPy's, in its bit generator."""
+    return getattr(generator, "bit_generator", generator).state
+
+
+def _put_state(generator: Any, state: Any) -> None:
+    getattr(generator, "bit_generator", generator).state = state
 
 
 def _counts(memory: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +94,7 @@ def _counts(memory: dict[str, Any]) -> dict[str, Any]:
     for name, value in memory.items():
         if type(value) is dict:
             found[name] = _counts(value)
-        elif not isinstance(value, np.ndarray):
+        elif not is_array(value):
             found[name] = value
     return found
 
@@ -107,6 +117,8 @@ def _parts(x: Any) -> list:
 
 
 def _equal(x: Any, y: Any) -> bool:
+    if on_device(x) and on_device(y):
+        return _equal(values_of(x), values_of(y))
     if isinstance(x, list) and isinstance(y, list):
         return len(x) == len(y) and all(map(_equal, x, y))
     if isinstance(x, (np.ndarray, np.generic)):

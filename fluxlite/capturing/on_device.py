@@ -16,7 +16,18 @@ from ..arrays import device_of
 from .optimizing import take_captured_step
 from .plan import Plan, Writer
 from .program import Call, CaptureError, Number, Program, fingerprint, is_array, on_device, refusal, root_of, values_of
-from .recorded import BY_VALUE, MADE_LIKE, QUESTIONS, CapturedArray, CapturedNumber, call_into, change, opened, stand_ins_on_devices, wrap
+from .recorded import (
+    BY_VALUE,
+    MADE_LIKE,
+    QUESTIONS,
+    CapturedArray,
+    CapturedNumber,
+    call_into,
+    change,
+    opened,
+    stand_ins_on_devices,
+    wrap,
+)
 
 _IN_PLACE = {np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
 _ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "keep")  # forms that a device's calls never have
@@ -134,8 +145,11 @@ class CapturedOnDevice(CapturedArray):
     def fill(self, value: Any) -> None:
         self[...] = value
 
-    def astype(self, dtype: Any, order: str = "K", copy: bool = True, **given: Any) -> Any:
-        return _call(self.program, type(self.value).astype, (self, dtype, order), {"copy": copy, **given})
+    def astype(
+        self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True
+    ) -> Any:  # as on a GPU, neither casting nor subok
+        keywords = {"casting": casting, "subok": subok, "copy": copy}
+        return _call(self.program, type(self.value).astype, (self, dtype, order), keywords)
 
     def copy(self, order: Any = "C") -> Any:
         return _call(self.program, type(self.value).copy, (self, order), {})
@@ -169,7 +183,7 @@ def is_basic(index: Any) -> bool:
     return all(part is None or part is ... or isinstance(part, (int, np.integer, slice)) for part in parts)
 
 
-# -- what our own functions ask of an array ------------------------------------------------------------------------------
+# -- what our own functions ask of an array --------------------------------------------------------------------------
 
 
 def _launch(function: Any, args: tuple) -> Any:
@@ -188,8 +202,6 @@ def _launch(function: Any, args: tuple) -> Any:
         changed = tuple(arrays)
     else:
         changed = tuple([x for x, bytes_before in zip(arrays, before) if fingerprint(values_of(x)) != bytes_before])
-    if result is not None and changed:
-        raise refusal(f"{function.__name__}, which gives a result and changes an argument,", "Let it do one of both")
     call = Call("in place", kind.launch, (function, _noted(args)), changes=changed)
     if result is None:
         program.add(call)
@@ -255,7 +267,7 @@ register(
 )
 
 
-# -- the replay ----------------------------------------------------------------------------------------------------------
+# -- the replay ------------------------------------------------------------------------------------------------------
 
 
 class Kept:

@@ -12,7 +12,6 @@ from .plan import is_read
 from .program import CaptureError, Number, Program, users_line
 from .recorded import CapturedArray, CapturedNumber, write
 
-
 NUMBER_TYPES.append(CapturedNumber)
 
 

@@ -455,6 +455,8 @@ def _is_a_librarys(module: str, ours: bool = True) -> bool:
     root = module.partition(".")[0]
     if root == "fluxlite":
         return ours
+    if root == "simgpu":
+        return True
     if root in sys.stdlib_module_names and root != "__main__":
         return root not in ("types", "collections", "builtins")  # what's in a SimpleNamespace or ChainMap is the user's
     file = getattr(sys.modules.get(root), "__file__", None) or ""

@@ -275,7 +275,7 @@ class Plan:
         self._write(writer, program, places, arguments, results, changed_inputs)
         self.finish_writing()
 
-    # -- what's otherwise on a device (`on_device.py`) -------------------------------------------------------------------
+    # -- what's otherwise on a device (`on_device.py`) ---------------------------------------------------------------
 
     def arrange(self, program: Program, calls: list[Call]) -> list[Call]:
         return calls

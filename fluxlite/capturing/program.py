@@ -14,8 +14,6 @@ import numpy as np
 
 from ..array_kinds import array_kind
 
-_OURS = tuple(sys.modules[name].__path__[0] for name in ("fluxlite", "numpy"))
-
 
 class CaptureError(RuntimeError):
     """A step that can't be captured: a replay would compute something else. It names the line, and what helps."""
@@ -25,10 +23,16 @@ class Line(str):
     """A line of the user's program, as ``step.py, line 12``."""
 
 
+def _libraries() -> tuple[str, ...]:
+    """Folders whose lines aren't the user's. The simulated GPU is loaded when it's first used."""
+    return tuple([sys.modules[name].__path__[0] for name in ("fluxlite", "numpy", "simgpu") if name in sys.modules])
+
+
 def users_line() -> Line:
     """The innermost line that's neither fluxlite's nor NumPy's."""
+    ours = _libraries()
     frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith((*_OURS, "<")):
+    while frame is not None and frame.f_code.co_filename.startswith((*ours, "<")):
         if frame.f_code.co_filename.startswith("<ipython"):
             break
         frame = frame.f_back
@@ -94,7 +98,8 @@ def check_kind(x: Any, what: str) -> None:
     kind = array_kind(x)
     if kind is None or kind.is_plain or kind.graph is not None or isinstance(x, np.ndarray) or hasattr(x, "program"):
         return
-    raise CaptureError(f"captured(step): {what} is on {kind.device_of(x)!r}, which can't be captured: {kind.why_no_graph}")
+    name = f"{type(x).__module__.partition('.')[0]}.{type(x).__name__}"
+    raise CaptureError(f"captured(step): {what} is a {name}, which can't be captured: {kind.why_no_graph}")
 
 
 class Number:
@@ -152,9 +157,7 @@ class Call:
 
     def writes(self) -> list[np.ndarray]:
         """The arrays that are other ones afterwards."""
-        if self.changes:
-            return list(self.changes)
-        return arrays_in(self.out)
+        return [*self.changes, *arrays_in(self.out)]
 
 
 def arrays_in(x: Any) -> list[np.ndarray]:
@@ -192,6 +195,7 @@ class Program:
         self.inputs: list[np.ndarray] = []  # the step's array arguments, as copies
         self.alive: list[tuple[weakref.ref, Line]] = []  # each array that a call gave the step
         self.device: Any = None  # where its arrays are; None is the CPU
+        self.kind_of_device: Any = None
         self.thread = threading.get_ident()
         self._errors: Any = np.geterr()
         self._names = 0
@@ -220,13 +224,13 @@ class Program:
         return array
 
     def meet(self, x: Any) -> None:
-        """The program computes with `x`, an array of a device. Raises `CaptureError` if it had one of another device."""
+        """`x`, an array of a device, is in the program. Raises `CaptureError` if one of another device is."""
         if self.device is None:
             self.device = x.device
             self.kind_of_device = array_kind(x)
         elif x.device != self.device:
             raise CaptureError(
-                f"captured(step): the step finds arrays on {self.device} and on {x.device}, and a graph is on one device"
+                f"captured(step): the step finds arrays on {self.device} and on {x.device}, and a graph is on one GPU"
             )
 
     def check_thread(self) -> None:

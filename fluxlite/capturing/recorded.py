@@ -16,7 +16,16 @@ from ..arrays import device_of
 from ..autodiff.tracked import ArrayMethods
 from ..words import in_words
 from .program import (
-    Call, Number, Program, arrays_in, is_array, on_device, refusal, root_of, users_line, values_of,
+    Call,
+    Number,
+    Program,
+    arrays_in,
+    is_array,
+    on_device,
+    refusal,
+    root_of,
+    users_line,
+    values_of,
 )  # fmt: skip
 
 NUMBERS = (bool, int, float)
@@ -72,6 +81,11 @@ def wrap(program: Program, x: np.ndarray, is_number: bool = False) -> "CapturedA
     made.is_number = is_number
     program.alive.append((weakref.ref(made), users_line()))
     return made
+
+
+def _is_asked_first(kind: type) -> bool:
+    """Whether arrays of this type, tracked ones or those of a device, say what a call with them is."""
+    return hasattr(kind, "__primitive__") or kind in stand_ins_on_devices
 
 
 def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], form: str = "copied") -> Any:
@@ -190,7 +204,7 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         self.is_number = False
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        if any(hasattr(type(x), "__primitive__") for x in inputs):
+        if any(_is_asked_first(type(x)) for x in (*inputs, *(out or ()))):
             return NotImplemented
         if method == "at":
             change(self.program, ufunc.at, inputs, opened(inputs[0]))
@@ -211,7 +225,7 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
 
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         program = self.program
-        if any(hasattr(kind, "__primitive__") for kind in types):
+        if any(map(_is_asked_first, types)):
             return NotImplemented
         if function in _FILLED:
             made = wrap(program, program.new(function(*opened(args), **opened(kwargs))))
@@ -354,7 +368,7 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
         self.program = program
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        if any(hasattr(type(x), "__primitive__") for x in inputs):
+        if any(_is_asked_first(type(x)) for x in (*inputs, *(out or ()))):
             return NotImplemented
         if out and type(out[0]) is CapturedNumber:  # ``n += 1`` makes a new number
             out = None
@@ -367,6 +381,8 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
         return call(self.program, ufunc, inputs, kwargs, "ufunc")
 
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if any(map(_is_asked_first, types)):
+            return NotImplemented
         return call(self.program, function, args, kwargs)
 
     def __repr__(self) -> str:

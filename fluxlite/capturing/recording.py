@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..tree.ties import copy_of
 from .agreement import disagreement
-from .places import Places
 from .on_device import DevicePlan
+from .places import Places
 from .plan import Plan, Results
 from .program import CaptureError, Program, is_array, refusal, root_of, values_of
 from .signature import filled, stand_ins, template
@@ -42,7 +43,7 @@ class Recording:
             self._form = template(result, outputs)
             self._outputs = [x.value for x in outputs]
             self._are_numbers = [x.is_number for x in outputs]
-            values = [x[()] if is_number else x.copy() for x, is_number in zip(self._outputs, self._are_numbers)]
+            values = [x[()] if is_number else copy_of(x) for x, is_number in zip(self._outputs, self._are_numbers)]
             del result, outputs
             self._check_nothing_is_kept()
             program.check_unchanged()

@@ -84,7 +84,7 @@ class Capture:
             del self.device.lanes.captures[stream]
         follow(self.device)
 
-    # -- while one of its streams is the current one ---------------------------------------------------------------------
+    # -- while one of its streams is the current one -----------------------------------------------------------------
 
     def resume(self) -> None:
         """From now on, the device notes its calls here."""

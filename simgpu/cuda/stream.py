@@ -103,7 +103,7 @@ class Stream:
             raise CUDARuntimeError(905, "dependency created on uncaptured work in another stream")
         self._on.lanes.wait_in(self.ptr, event._time or 0)
 
-    # -- capturing: what's asked for becomes a graph ---------------------------------------------------------------------
+    # -- capturing: what's asked for becomes a graph -----------------------------------------------------------------
 
     def begin_capture(self, mode: int | None = None) -> None:
         """From now on, nothing that goes to this stream runs: it's noted, and `end_capture` makes a graph of it.

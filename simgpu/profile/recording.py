@@ -76,8 +76,8 @@ class LineCosts:
 
 
 _COUNTS = {
-    events.LAUNCH: "launches", events.GRAPH: "launches", events.MEMSET: "memsets", events.SYNCHRONIZE: "synchronizations",
-    events.FIRST_USE: "first_uses",
+    events.LAUNCH: "launches", events.GRAPH: "launches", events.MEMSET: "memsets",
+    events.SYNCHRONIZE: "synchronizations", events.FIRST_USE: "first_uses",
 }  # fmt: skip
 _GRAPH = "graph of "  # how the name of each graph begins
 _COPIES = (events.HOST_TO_DEVICE, events.DEVICE_TO_HOST, events.DEVICE_TO_DEVICE)
@@ -157,8 +157,8 @@ class Receipt:
     """Counts what happens on all devices while it's open, in any thread (CUDA.jl: ``CUDA.@profile``).
 
     `launches` counts what the host launches, and `launched` says which operations that belongs to. A graph is one
-    launch, and `in_graphs` says which kernels, memsets and copies the device found in it. `host_to_device`,
-    `device_to_host` and `device_to_device` have ``.count``, ``.bytes``, ``.explicit`` and ``.implicit``. `synchronizations` counts how
+    launch, and `in_graphs` says which kernels, memsets and copies are in it. `host_to_device`, `device_to_host` and
+    `device_to_device` have ``.count``, ``.bytes``, ``.explicit`` and ``.implicit``. `synchronizations` counts how
     often the host waited, `first_uses` the operations whose kernel had to be loaded, and the start of the GPU.
     `peak_memory` is the most bytes in use on a device. `kernels` has the figures of the first 1,000 launches of kernels
     written by hand (`simgpu.jit`). A real GPU doesn't say what it launched: there, `launches` and `peak_memory` are

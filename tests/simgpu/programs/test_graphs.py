@@ -70,8 +70,8 @@ def test_an_array_made_inside_begins_anew_at_each_launch(stream):
         assert x.tolist() == [1, 1, 1] and float(y) == 6
 
 
-LIBRARIES = ("@", "np.dot(x, x)", "np.tensordot", 'einsum("ij,jk', "dense(x)", "m(x)), dense)", "norm(x)", "training_step",
-             "windows.convolve", "rnn(", "lstm(", "gru(", "_cell(")  # fmt: skip
+LIBRARIES = ("@", "np.dot(x, x)", "np.tensordot", 'einsum("ij,jk', "dense(x)", "m(x)), dense)", "norm(x)",
+             "training_step", "windows.convolve", "rnn(", "lstm(", "gru(", "_cell(")  # fmt: skip
 ALONE = ("v @ v", "x[:1] @ x[:1].T")  # a result of one element isn't left to cuBLAS
 HOST = launch_table.operands()
 
@@ -319,7 +319,7 @@ def test_an_estimate_of_shapes_launches_graphs_too():
     assert found.seconds == pytest.approx(10 * 15e-6 + 5e-6 + 1000 * 1.5e-6)
 
 
-# -- what's refused, by CuPy and by CUDA: as in CuPy's tests/cupy_tests/cuda_tests/test_graph.py --------------------------
+# -- what's refused, by CuPy and by CUDA: as in CuPy's tests/cupy_tests/cuda_tests/test_graph.py --
 
 READS = [float, lambda x: x.get(), str, lambda x: x[x > 0], lambda x: cp.where(x > 0), cp.asnumpy,
          lambda x: bool(x.sum() > 0), cp.unique]  # fmt: skip
