@@ -27,7 +27,8 @@ class HostClock:
 HOST = HostClock()
 
 # What `Lanes.refuse` is asked about.
-COPY_IN, COPY_OUT, COPY_ACROSS, WAIT, DRAW = "a copy in", "a copy out", "a copy across", "a wait", "a draw"
+COPY_IN, COPY_OUT, COPY_ACROSS = "a copy to the GPU", "reading a value from the GPU", "a copy from another GPU"
+WAIT, DRAW = "waiting for the GPU", "a draw of random numbers"
 COPY, MEMSET = NOTHING_TO_LOAD = ("copy of memory", "memset")  # on the device, without a kernel
 
 

@@ -87,7 +87,7 @@ class SimulatedGenerator(CountedGenerator):
     def _draw(self, name: str, size: Any, dtype: Any, draw: Callable, commands: Commands = ONE) -> Any:
         """As CuPy does, start a generator for each draw, by a memset and a kernel."""
         device = self._device
-        if device.lanes.refuse is not None:
+        if device.lanes.is_capturing:
             device.lanes.refuse(DRAW)
         numpys = np.random.default_rng(self._next())
         values = (
@@ -274,9 +274,13 @@ class Card:
         for _ in range(commands.copies):
             self.copy_on_card(nbytes)
         for size in commands.uploads:
-            emit(self, events.HOST_TO_DEVICE, name, self.lanes.copy_in(size), nbytes=size, explicit=False)
+            self.count_upload(name, size)
         for size in commands.reads:
             self.wait(name, size)
+
+    def count_upload(self, name: str, nbytes: int) -> None:
+        """Record that the host's numbers were copied there as a side effect."""
+        emit(self, events.HOST_TO_DEVICE, name, self.lanes.copy_in(nbytes), nbytes=nbytes, explicit=False)
 
     def copy_on_card(self, nbytes: int) -> None:
         """Record that memory was copied on the card, as it is, without a kernel."""

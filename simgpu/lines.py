@@ -20,6 +20,12 @@ def leave_out(*modules: Any) -> None:
     _libraries += tuple(os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep for module in modules)
 
 
+def leave_out_code(name: str) -> None:
+    """Lines of code that a library has written itself, and compiled under this name, aren't the user's either."""
+    global _libraries
+    _libraries += (name,)
+
+
 leave_out(np, importlib, sys.modules[__package__])
 
 

@@ -80,7 +80,7 @@ def _values_of(device: Any, x: Any) -> np.ndarray:
 def _draw(draw: Callable, params: Sequence, size: Any, dtype: Any, commands: Commands, /, **more: Any) -> Any:
     """What ``draw(*params, size=size, **more)`` gives, as a new array on the current card, with its kernels counted."""
     device, name = current(), draw.__name__
-    if device.lanes.refuse is not None and isinstance(draw.__self__, np.random.RandomState):  # type: ignore[attr-defined]
+    if device.lanes.is_capturing and isinstance(draw.__self__, np.random.RandomState):  # type: ignore[attr-defined]
         device.lanes.refuse(DRAW)
     plain = [_values_of(device, x) for x in params]
 

@@ -4,7 +4,7 @@
 2. ``recorded.py``: the array that notes the calls it's used in.
 3. ``places.py``: what a step can reach, where those arrays stand meanwhile, and what's guarded.
 4. ``recording.py``, ``agreement.py``: a run, and whether two of them did the same.
-5. ``plan.py``: from notes to a function.
+5. ``plan.py``: from notes to a function. ``on_device.py``: the same on a GPU, where a replay is one order.
 6. ``signature.py``, ``step.py``: what the user calls. ``optimizing.py``: rates and counts; ``checking.py``: ``check=``.
 
 What the rest of fluxlite does for it, a line each:
@@ -12,6 +12,7 @@ What the rest of fluxlite does for it, a line each:
 - `take_steps` in optim/update.py hands a captured parameter's step to `take_captured_step`.
 - `Dropout` draws through `drawn_like`, which a captured array answers in a way of its own.
 - `train(captured=True)` captures its step.
+- A device that launches graphs says so in its ``ArrayKind.graph``: `Order` of devices/graphs.py.
 - Derivatives that are quicker for plain arrays ask whether a type is in `plain_types`. Captured arrays' is.
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 from ..array_kinds import ArrayKind, register
 from ..arrays import add_at_on_the_host
 from ..devices.base import CPU
+from . import on_device as on_device  # which registers its arrays
 from .optimizing import take_captured_step
 from .program import CaptureError
 from .recorded import CapturedArray, draw_like

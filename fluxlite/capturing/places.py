@@ -144,12 +144,9 @@ class Places:
 
     def _look_into(self, x: Any) -> None:
         kind = type(x)
-        if kind in _SIMPLE or isinstance(x, np.generic) or id(x) in self._seen:
+        if kind in _SIMPLE or isinstance(x, (np.generic, Device)) or on_device(x) or id(x) in self._seen:
             return
         self._seen[id(x)] = x
-        if on_device(x) or isinstance(x, Device):
-            return
-        check_kind(x, "what the step finds outside")
         if isinstance(x, np.ndarray):
             if x.dtype.hasobject:  # Python's own, one by one
                 self._container(x.reshape(-1))
@@ -272,6 +269,7 @@ class Places:
         self._waiting.append(value)
 
     def _object(self, x: Any) -> None:
+        check_kind(x, "what the step finds outside")
         kind = type(x)
         held = getattr(x, "__dict__", None)
         if type(held) is dict and _is_a_librarys(kind.__module__, ours=False):  # of it, only what the step names

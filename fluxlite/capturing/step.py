@@ -209,6 +209,11 @@ def captured(step: Any = None, check: int = 0) -> Any:
     `CaptureError`, and so does all that a replay would repeat wrongly. With ``check=100``, each hundredth call also
     runs as written, on the same numbers, and raises `CaptureError` if anything differs.
 
+    On a simulated GPU, a replay is one launch of a graph, which stands for what CUDA can do. Inputs and results are
+    copied by a launch each, random numbers are drawn before it, and what an optimizer computes on the host goes there
+    in one copy. What a graph can't have raises `CaptureError`: copies to the GPU, reading and waiting. Arrays of CuPy
+    are refused, since CuPy refuses cuBLAS, and so each product, while a stream captures.
+
     >>> model = fl.Dense(2, 1)
     >>> state = fl.setup(fl.Descent(0.1), model)
     >>> @captured

@@ -9,16 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from simgpu.clocks import COPY_ACROSS, COPY_IN, COPY_OUT, WAIT, Node
-from simgpu.events import HOST_TO_DEVICE, emit
-
 _NUMBER = 8  # bytes
-_NOT_IN_A_GRAPH = {
-    COPY_IN: "a copy to the GPU",
-    COPY_OUT: "reading a value from the GPU",
-    COPY_ACROSS: "a copy from another GPU",
-    WAIT: "waiting for the GPU",
-}
 
 
 class Order:
@@ -27,18 +18,13 @@ class Order:
     def __init__(self, device: Any) -> None:
         self.device = device
         self._uploaded: tuple | None = None
-        self._nodes: list[Node] | None = None
+        self._nodes: list[Any] | None = None
 
     @contextlib.contextmanager
     def refusing(self, refuse: Callable[[str], None]) -> Iterator[None]:
         """``refuse(what)`` for what can't be part of a graph, such as "a copy to the GPU"."""
         lanes = self.device.lanes
-
-        def check(what: str) -> None:
-            if what in _NOT_IN_A_GRAPH:  # random numbers are drawn before the graph
-                refuse(_NOT_IN_A_GRAPH[what])
-
-        before, lanes.refuse = lanes.refuse, check
+        before, lanes.refuse = lanes.refuse, refuse
         try:
             with self.device:
                 yield
@@ -50,8 +36,7 @@ class Order:
         if numbers == self._uploaded:
             return
         self._uploaded = numbers
-        nbytes = _NUMBER * len(numbers)
-        emit(self.device, HOST_TO_DEVICE, "numbers", self.device.lanes.copy_in(nbytes), nbytes=nbytes)
+        self.device.count_upload("numbers", _NUMBER * len(numbers))
 
     def begin(self) -> None:
         """From now on, what's asked of the device is part of the order, and its values are there at once."""

@@ -64,7 +64,7 @@ def receipt() -> Receipt:
 def clock() -> float:
     """The time in seconds, virtual while a simulated GPU is in use (CUDA.jl: ``CUDA.@elapsed``).
 
-    Read it after ``device.synchronize()``, both times. A launch takes the virtual host 15 µs, a product 20; the rest 0.
+    Read it after ``device.synchronize()``, both times. A launch takes the virtual host 15 µs, a product 20, a graph 5.
     """
     return (gpu_device() or CPU).clock()
 

@@ -43,6 +43,7 @@ WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.sim
 places.IN_USE.append(lambda: SETTINGS.require_gpu())
 simulated.simulating.append(lambda: current(SETTINGS.simulation() or []))
 lines.leave_out(sys.modules["fluxlite"])
+lines.leave_out_code("<captured>")  # a replay, which `capturing/plan.py` writes
 
 _CONDITION = "a condition, such as if x:,"
 _READS = {"float": "float(x)", "int": "int(x)", "complex": "complex(x)", "bool": _CONDITION, "item": "x.item()"}

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from simgpu.events import DEVICE_TO_HOST, FIRST_USE, HOST_TO_DEVICE
+from simgpu.events import DEVICE_TO_HOST, FIRST_USE, GRAPH, HOST_TO_DEVICE, IN_GRAPH
 from simgpu.profile import Moment, Receipt, bars_of, duration
 
 from .parts import Each, Part, drawing, label, rounded
@@ -41,7 +41,7 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     >>> machine(r, "y = x + x", lines=[1])
     After 0 s simulated (NVIDIA T4): in line 1, the host asks: add; orders in the queue: 0; the GPU waits for orders.
     """
-    everything = receipt.timeline()
+    everything, lines, seams = _with_graphs_in_one(receipt.timeline(), lines)
     moments = everything[:MOST_EVENTS]
     nows = _nows(moments, lines)
     more = len(everything) + receipt.events_left_out - len(moments)
@@ -52,7 +52,7 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     top, again = 24 + 21 * len(code), len(GUESSES) if guess else 1
     lanes = [lane for lane in _LANES if lane in {"host", "queue", "compute", *(moment.lane for moment in moments)}]
     parts = [*_outcome(moments, nows * again, len(code), top),
-             *_lanes(moments, nows * again, lanes, top + _HIGH + (44 if guess else 16))]  # fmt: skip
+             *_lanes(moments, nows * again, lanes, seams, top + _HIGH + (44 if guess else 16))]  # fmt: skip
     if guess:
         knobs = [Knob(QUESTION, GUESSES), *knobs]
         verdicts = [_verdict(moments, option) for option in GUESSES for _ in nows]
@@ -73,6 +73,26 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
         ends = (top + _HIGH + 40, bottom + 10)
         picture.attributes["viewBox"] = Each(f"0 0 640 {ends[n >= len(nows)]}" for n in range(len(said)))
     return Scene(picture, knobs, said)
+
+
+def _with_graphs_in_one(
+    everything: list[Moment], lines: Sequence[int]
+) -> tuple[list[Moment], list[int], dict[int, list[float]]]:
+    """The events and their lines, where a graph is one order; and by its number, when each thing in it is done."""
+    moments: list[Moment] = []
+    kept: list[int] = []
+    seams: dict[int, list[float]] = {}
+    for moment, line in zip(everything, lines):
+        if moment.kind == IN_GRAPH and moments and moments[-1].kind == GRAPH:
+            graph, inside = moments[-1], seams.setdefault(len(moments) - 1, [])
+            start: Any = graph.start if inside else moment.start
+            moments[-1] = graph._replace(start=start, end=moment.end, lane="compute")
+            length = ((moment.end or 0) - (moment.start or 0)) / moment.times
+            inside += [(moment.start or 0) + (n + 1) * length for n in range(moment.times)]
+        else:
+            moments.append(moment)
+            kept.append(line)
+    return moments, kept, seams
 
 
 def _nows(moments: list[Any], lines: Sequence[int]) -> list[_Now]:
@@ -102,6 +122,8 @@ def _queue_time(moment: Moment) -> float:
 
 
 def _name(moment: Moment) -> str:
+    if moment.kind == GRAPH:
+        return " ".join(moment.name.split()[:3])  # graph of 26
     return f"copy {_size(moment.bytes)}" if moment.lane != "compute" else moment.name[:12]
 
 
@@ -201,8 +223,13 @@ def _orders(moments: list[Moment]) -> list[int]:
     return [n for n, moment in enumerate(moments) if moment.lane != "host"]
 
 
-def _lanes(moments: list[Moment], nows: list[_Now], lanes: list[str], top: int) -> Iterator[Part]:
-    """What ran when, in a lane each. What's still to come is veiled, and we mark where the GPU has no work."""
+def _lanes(
+    moments: list[Moment], nows: list[_Now], lanes: list[str], seams: dict[int, list[float]], top: int
+) -> Iterator[Part]:
+    """What ran when, in a lane each. What's still to come is veiled, and we mark where the GPU has no work.
+
+    `seams` say when each kernel of a graph is done, by the graph's number.
+    """
     where, numbers = _time_axis(moments, nows), _orders(moments)
     foot = {lane: top + _LANE * (row + 1) - 4 for row, lane in enumerate(lanes)}
     for lane in lanes:
@@ -221,6 +248,11 @@ def _lanes(moments: list[Moment], nows: list[_Now], lanes: list[str], top: int) 
                 x, width = rounded((where(bar.start), max(where(bar.end) - where(bar.start), 2)))
                 y = foot[bar.lane] - 22
                 yield Part("rect", class_=f"bar {bar.look}", x=x, y=y, width=width, height=22)
+                if bar.lane == "compute" and n in seams:
+                    share = width / (bar.end - bar.start)
+                    cuts = rounded(x + (end - bar.start) * share for end in seams[n][:-1])
+                    d = "".join(f"M{cut} {y + 17}v5" for cut in cuts)
+                    yield Part("g", Part("path", d=d), class_="apart")
                 if bar.look == "wait" and width > 46:
                     yield label(x + width / 2, y + 16, "waits", "bold middle small")
                 elif bar.look in ("order", "work") and width > 17 and n in numbers:

@@ -68,3 +68,25 @@ def test_a_long_cell_shows_its_first_events_and_stays_small():
     left = len(r.timeline()) - 40
     assert scene.sentences[-1].endswith(f"The first 40 events; {left} more followed.")
     assert len(scene._repr_html_()) < 60_000
+
+
+def test_a_graph_is_one_order_with_its_kernels_marked_inside():
+    device = fl.simulate_gpu(like="NVIDIA T4").__enter__()
+    step = fl.captured(lambda x: np.tanh(np.exp(x) + 1))
+    x = fl.gpu(np.ones((4, 4), np.float32))
+    for _ in range(3):
+        step(x)
+    device.synchronize()
+    with fl.receipt() as r:
+        step(x)
+    moments = r.timeline()
+    assert [moment.kind for moment in moments] == ["launch", "graph", *["in a graph"] * 3, "launch"]
+    scene = machine(r, "y = step(x)", [1] * len(moments))
+    assert any("the host asks: graph of 3" in said for said in scene.sentences)
+    assert scene.at(time=duration(moments[2].start)).endswith("the GPU works: graph of 3.")
+    drawn = [part.attributes for part in scene.picture.parts()]
+    bars = [part for part in drawn if str(part.get("class")) == "bar work"]
+    assert len(bars) == 3, "two copies and the graph"
+    (seams,) = [part["d"] for part in drawn if str(part.get("d", "")).endswith("v5")]
+    assert seams.count("M") == 2
+    assert r.by_line()[0].launches == 3 and "test_machine.py" in r.by_line()[0].line
