@@ -56,7 +56,8 @@ def snapshots_of(flat: Flat, made: list) -> list[Snapshot]:
             held = copy.__dict__
             found.append(Snapshot(flat, number, copy, held, held.copy()))
             if held.get("active", copy) is None:  # a mode, which `functor` didn't see in the class
-                type(copy).active = Automatic()
+                kind: Any = type(copy)
+                kind.active = Automatic()
         elif branch.kind.is_box and branch.may_train == ALSO_NUMBERS:
             continue  # a container of data, which has no state
         elif not isinstance(copy, _UNCHANGING):
