@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Tree
 from ..arrays import device_of
 from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
@@ -49,11 +50,11 @@ class DataLoader(metaclass=Readable):
     @explained("all data as one argument, such as DataLoader((X, Y), batchsize=32)")
     def __init__(
         self,
-        data: Any,
+        data: Tree,
         batchsize: int = 1,
         shuffle: bool = False,
         partial: bool = True,
-        collate: Any = None,
+        collate: bool | Callable | None = None,
         rng: Any = None,
         parallel: bool = False,
     ) -> None:
@@ -248,7 +249,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
     os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
 
 
-def _needs_device(data: Any) -> bool:
+def _needs_device(data: Tree) -> bool:
     """Whether reading observations from `data` uses a GPU. In a thread, receipts would count it anywhere."""
     if isinstance(data, tuple):
         return any(map(_needs_device, data))

@@ -330,7 +330,7 @@ class Embedding(Layer):
         new.weight = new._check_array("weight", weight, "vocabulary", "features")
         return new
 
-    def __call__(self, x: Array | list | int) -> Array:
+    def __call__(self, x: Any) -> Array:
         with on_card_of(self.weight):  # where a list goes, too
             numbers = plain(x)
             weight = plain(self.weight)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Tree
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import withgradient
 from ..devices.base import CPU
@@ -88,7 +89,7 @@ def train(
     progress: bool | None = None,
     check_every: int = 1,
     schedule: Callable[[int], float] | None = None,
-    checkpoint: Any = None,
+    checkpoint: str | os.PathLike | None = None,
     resume: bool = False,
     overwrite: bool = False,
     distributed: bool = False,
@@ -167,13 +168,13 @@ def _workers(distributed: bool) -> AbstractContextManager[Any]:
     return nullcontext(Alone())
 
 
-def _check_checkpoint(checkpoint: Any, resume: bool, overwrite: bool) -> None:
+def _check_checkpoint(checkpoint: str | os.PathLike | None, resume: bool, overwrite: bool) -> None:
     is_without_file = checkpoint is None and (resume or overwrite)
     if is_without_file or (resume and overwrite):
         raise TypeError('resume=True goes on with the file of checkpoint="…", overwrite=True replaces it: take one')
 
 
-def _check_functions(*functions: Any) -> None:
+def _check_functions(*functions: object) -> None:
     for function in functions:
         if function is not None:
             check_callable("each of train's callbacks, each_step=… or schedule=…", function)
@@ -358,7 +359,7 @@ class Run:
         return self.history.stopped
 
 
-def _first_misplaced(model: Any, arguments: tuple) -> Exception | None:
+def _first_misplaced(model: Tree, arguments: tuple) -> Exception | None:
     """After an error: where in the model an array isn't where those of the batch are."""
     for x in leaves(arguments):
         if is_array(x):

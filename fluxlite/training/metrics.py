@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..arrays import device_of, floats, is_half, narrow, on_card_of, refuse_tensor, wide
 from ..autodiff.tracked import plain
 from ..words import explained
 
 
 @explained()
-def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
+def accuracy(prediction: Array, target: Array, axis: int = -1) -> float:
     """The share of observations whose class was predicted right. It waits for the device: once an epoch is enough.
 
     `prediction` holds scores of shape ``(N, classes)``, and the largest counts, or classes' numbers, of shape ``(N,)``.
@@ -25,7 +26,7 @@ def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
 
 
 @explained()
-def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray:
+def confusion_matrix(prediction: Array, target: Array, axis: int = -1) -> np.ndarray:
     """How often each class (the row) was taken for each (the column), on the host. Arguments as for `accuracy`.
 
     With class numbers, the largest says how many classes there are.
@@ -88,7 +89,7 @@ def _are_whole(x: Any) -> bool:
 
 
 @explained()
-def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
+def normalise(x: Array, axis: int = -1, eps: float = 1e-5) -> Array:
     """`x` with mean 0 and standard deviation 1 along `axis`; for a table's columns ``axis=0`` (Flux: ``normalise``)."""
     with on_card_of(x):
         numbers = wide(floats(x))  # the square of a half may be too large, and a difference of pixels below 0
