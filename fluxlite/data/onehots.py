@@ -1,7 +1,7 @@
 """Labels as rows of zeros with a single one, and back. A classification loss compares scores with these rows."""
 
 import reprlib
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..words import explained
 
 
 @explained("a label, and all labels")
-def onehot(label: Hashable, labels: Iterable, default: Any = NOT_GIVEN) -> np.ndarray:
+def onehot(label: Any, labels: Iterable, default: Any = NOT_GIVEN) -> Array:
     """A float32 array of shape ``(K,)``: 1 where `label` is in the K `labels`, otherwise 0 (Flux: ``onehot``).
 
     Raises `ValueError` for an unknown label, unless there's a `default`, which is used instead.
@@ -26,7 +26,7 @@ def onehot(label: Hashable, labels: Iterable, default: Any = NOT_GIVEN) -> np.nd
 
 
 @explained("labels as data, and all labels")
-def onehotbatch(data: Any, labels: Iterable, default: Any = NOT_GIVEN) -> np.ndarray:
+def onehotbatch(data: Any, labels: Iterable, default: Any = NOT_GIVEN) -> Array:
     """A float32 array of shape ``(N, K)``: the `onehot` of each of `data`'s N elements (Flux: ``onehotbatch``).
 
     `data` is a list of labels or an array of any shape. `labels` are numbers, such as ``range(10)``, or text.
@@ -66,7 +66,7 @@ def _unknown(label: object, known: np.ndarray) -> ValueError:
 
 
 @explained("an array of scores, and perhaps labels")
-def onecold(y: Array, labels: Iterable | None = None) -> Any:
+def onecold(y: Array, labels: Iterable | None = None) -> Array:
     """The label with the highest score in each row of `y`, of shape ``(…, K)`` (Flux: ``onecold``).
 
     Without `labels` it's positions, 0 to K-1. They and numbers are on `y`'s device, text is on the host.
