@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .autodiff.jacobians import hessian, jacobian
     from .autodiff.older_styles import back, param, params
     from .saving.checkpoint import load, loadmodel, save, state
+    from .capturing import CaptureError, captured
     from .data import batch, CuIterator, DataLoader, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
     from .devices.named import cu, functional, get_device, gpu_backend
@@ -409,6 +410,8 @@ __all__ = [
     "patience",
     "early_stopping",
     "plateau",
+    "captured",
+    "CaptureError",
     "distributed",
     "save",
     "load",

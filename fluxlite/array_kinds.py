@@ -27,6 +27,9 @@ class ArrayKind:
     launch: Callable[[Callable, tuple], Any] | None = None  # calls a function of elementwise calls as one launch
     card: Callable[[Any], AbstractContextManager[Any]] | None = None  # makes an array's card the current one
     on_record: Callable[[Any], None] | None = None  # hears of each result that's recorded for a gradient
+    is_plain: bool = False  # it computes as NumPy does, on the host: what's quicker there is quicker for it
+    take_step: Callable[[Any, Any, Any], None] | None = None  # ``take_step(leaf, x, g)``: an optimizer's, its own way
+    draw: Callable[..., Any] | None = None  # ``draw(like, shape, rng)``: random numbers, in a way of its own
 
 
 # By the type of its arrays; by that type's name, as in "cupy.ndarray", as long as the library needn't be imported.
@@ -36,11 +39,14 @@ _found: dict[type, ArrayKind | None] = {}  # what `array_kind_of` has found out
 # One of several cards is the *current* one. These array types have several, and their library computes on that one,
 # wherever the operands are. With one card at most it's empty: what runs often asks that first.
 several_cards: set[type] = set()
+plain_types: set[type] = set()  # those whose kind `is_plain`
 
 
 def register(array_type: type | str, kind: ArrayKind) -> None:
     """From now on, objects of this type are arrays, and those of its subclasses."""
     ARRAY_KINDS[array_type] = kind
+    if kind.is_plain and isinstance(array_type, type):
+        plain_types.add(array_type)
     _found.clear()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .annotations import Array, Tree
-from .array_kinds import array_kind, several_cards
+from .array_kinds import array_kind, plain_types, several_cards
 from .tree.flat import KeyPath, flatten
 from .tree.ties import is_array, is_tracked, on_card_of
 from .tree.unreached import arrays_inside, why_shut
@@ -244,7 +244,7 @@ def is_basic_index(index: Any) -> bool:
 
 def add_at_on_the_host(total: np.ndarray, index: Any, values: np.ndarray) -> None:
     """`add_at` for NumPy's arrays, with positions as index."""
-    is_rows = type(index) is np.ndarray and index.dtype.kind in "iu" and total.flags.c_contiguous
+    is_rows = type(index) in plain_types and index.dtype.kind in "iu" and total.flags.c_contiguous
     if is_rows and values.shape == index.shape + total.shape[1:]:
         # Whole rows: NumPy is many times quicker with one index for each number.
         size = total[:1].size
@@ -260,6 +260,16 @@ def on_device_of(like: Tree, x: Array) -> Array:
     if is_array(like):
         return device_of(like).receive(x)
     return x
+
+
+def drawn_like(like: Any, shape: tuple[int, ...], rng: Any = None) -> Any:
+    """Float32 numbers from 0 to 1, where `like` is: drawn by its device, or by `rng`, on the CPU."""
+    kind = array_kind(like)
+    if kind is not None and kind.draw is not None:
+        return kind.draw(like, shape, rng)
+    if rng is None:
+        rng = device_of(like).rng
+    return on_device_of(like, rng.random(shape, dtype=np.float32))
 
 
 # -- tensors of PyTorch, JAX and others: they would often pass through NumPy, and nothing would be trained -------------

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .annotations import PlainArray, Tree
+from .annotations import LibraryArray, Tree
 from .arrays import device_of
 from .autodiff.tracked import plain
 from .devices import selection
@@ -87,7 +87,7 @@ class Explanation:
     """
 
     def __init__(self, model: Tree) -> None:
-        self._moving: dict[int, PlainArray] = {}  # the arrays that move, by the number of the leaf: a tied one once
+        self._moving: dict[int, LibraryArray] = {}  # the arrays that move, by the number of the leaf: a tied one once
         self._out_of_reach: dict[str, Any] = {}
         root = root_row(model)
         self._flat = root.flat
@@ -161,7 +161,7 @@ class Explanation:
                 left_out.remarks = [why]
             drawn.rows.append(left_out)
 
-    def _draw_array(self, row: Row, array: PlainArray) -> DrawnRow:
+    def _draw_array(self, row: Row, array: LibraryArray) -> DrawnRow:
         if row.first_place != row.number:
             how = "" if lies_alike(array, plain(self._flat.at(row.first_place))) else ", transposed"
             tie = f"tied to {self._paths[row.first_place]}{how}: one array"
@@ -169,10 +169,10 @@ class Explanation:
         self._moving[row.number] = array
         return _drawn_array(row.path, array, f"{_moves(array)}, {self._trains(row, array)}")
 
-    def _is_parameter(self, leaf: int, array: PlainArray) -> bool:
+    def _is_parameter(self, leaf: int, array: LibraryArray) -> bool:
         return bool(self._flat.may_train[leaf]) and is_trainable_array(array)
 
-    def _trains(self, row: Row, array: PlainArray) -> str:
+    def _trains(self, row: Row, array: LibraryArray) -> str:
         """Whether it trains, in words, and why not."""
         if self._is_parameter(row.number, array):
             return "trains"
@@ -207,7 +207,7 @@ def _moves(array: Any) -> str:
     return "moves"
 
 
-def _drawn_array(path: KeyPath, array: PlainArray, remark: str) -> DrawnRow:
+def _drawn_array(path: KeyPath, array: LibraryArray, remark: str) -> DrawnRow:
     return DrawnRow(str(path), describe(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Array, PlainArray
+from ..annotations import Array, LibraryArray
 from ..array_kinds import ARRAY_KINDS, can_freeze
 
 
@@ -24,9 +24,9 @@ class Level:
     def __init__(self, number: int) -> None:
         self.number = number
         self.is_open = True
-        self.frozen: dict[int, PlainArray] = {}  # by id: what's read-only, since the backward pass needs its values
+        self.frozen: dict[int, LibraryArray] = {}  # by id: what's read-only, since the backward pass needs its values
 
-    def freeze(self, array: PlainArray) -> None:
+    def freeze(self, array: LibraryArray) -> None:
         """Make `array` read-only until this level closes; a view together with the array that it views."""
         key = id(array)
         if key in self.frozen:
@@ -74,7 +74,7 @@ class Level:
 
 _lock = threading.RLock()  # an interrupt may come before it's released: this thread can go on all the same
 _holders: dict[int, int] = {}  # by id: how many levels have frozen this array
-_waiting_views: list[PlainArray] = []
+_waiting_views: list[LibraryArray] = []
 PARAMETERS = Level(0)  # of `param`, which has no enclosing call: it never closes and freezes nothing
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations import Array, Model, Tree
-from ..array_kinds import can_freeze, several_cards
+from ..array_kinds import can_freeze, plain_types, several_cards
 from ..arrays import astype, on_card_of, refuse_tensor
 from ..helping import Readable
 from ..tree.contract import functor, is_leaf, kind_of
@@ -118,11 +118,11 @@ class Marked:
 
     __slots__ = ("stand_in", "flat", "tracked", "snapshots")
 
-    def __init__(self, argument: Tree, level: Level, number: int = 0):
+    def __init__(self, argument: Any, level: Level, number: int = 0):
         self.flat: Any = None  # a `Flat`; None for a single array
         self.tracked: list = []  # a leaf of `flat` each, tracked if it has a gradient
         self.snapshots: list[Snapshot] = []
-        if type(argument) is np.ndarray and argument.dtype.kind == "f":  # which needs no walk
+        if type(argument) in plain_types and argument.dtype.kind == "f":  # which needs no walk
             level.freeze(argument)
             self.stand_in = TrackedArray(argument, level)
             return

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Array, PlainArray, Tree
+from ..annotations import Array, LibraryArray, Tree
 from ..tree.contract import children, is_leaf, put_attribute
 from ..tree.flat import Attribute, KeyPath, put
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, same_view
@@ -133,7 +133,7 @@ class ImplicitGradients:
 children.register(ImplicitGradients)(lambda x: (list(x), lambda grads: grads))
 
 
-def _places(models: tuple, arrays: list) -> list[tuple[Tree, Hashable, PlainArray]]:
+def _places(models: tuple, arrays: list) -> list[tuple[Tree, Hashable, LibraryArray]]:
     """(owner, step, array) for every place, repeated ones too, that holds one of `arrays`."""
     keys = {parameter_key(array) for array in arrays}
     found = []

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..annotations import Array
-from ..array_kinds import can_freeze
+from ..array_kinds import can_freeze, plain_types
 from ..arrays import are_half, narrow, wide
 from ..tree.ties import is_tracked
 from ..words import explained
@@ -251,7 +251,7 @@ def unless(condition: Any, g: Any, holds: bool = False) -> Any:
     For plain arrays of one shape it's computed with bits. `np.where` decides for each number by itself, and where the
     processor can't foresee the decision, as after a `relu`, that takes forty times as long.
     """
-    is_plain = type(g) is type(condition) is np.ndarray and g.dtype.kind == "f" and g.itemsize <= 8
+    is_plain = type(g) is type(condition) and type(g) in plain_types and g.dtype.kind == "f" and g.itemsize <= 8
     if not is_plain or g.shape != condition.shape or condition.dtype != bool:
         if holds:
             return np.where(condition, g, 0)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..annotations import Array, PlainArray
+from ..annotations import Array, LibraryArray
 from ..array_kinds import ARRAY_KINDS, ArrayKind, can_freeze
 from ..arrays import astype, getitem, of_type, on_card_of, refuse_tensor
 from ..helping import Readable
@@ -404,7 +404,7 @@ def record(function: Callable, args: tuple, level: Level = PARAMETERS, kwargs: d
     return TrackedArray(result, level, (derivative, arguments, kwargs, parents))
 
 
-def _note_result(result: PlainArray, kind: ArrayKind, level: Level) -> None:
+def _note_result(result: LibraryArray, kind: ArrayKind, level: Level) -> None:
     """What `record` does with the result of a device."""
     if kind.can_freeze and level is not PARAMETERS:
         result.flags.writeable = False

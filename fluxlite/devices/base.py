@@ -222,6 +222,7 @@ register(
         address=_address_of_host_array,
         add_at=add_at_on_the_host,
         can_freeze=True,
+        is_plain=True,
     ),
 )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Array, Model, PlainArray, Tree
+from ..annotations import Array, LibraryArray, Model, Tree
 from ..arrays import device_of, move, refuse_tensor
 from ..messages import notice, warn
 from ..tree.flat import Flat, KeyPath, flatten
@@ -38,7 +38,7 @@ def moved(device: Any, x: Model, dtype: Any = DEFAULT) -> Model:
     return flat.results(made)[flat.root]
 
 
-def _moved_array(device: Any, x: PlainArray, wanted: Any) -> Array:
+def _moved_array(device: Any, x: LibraryArray, wanted: Any) -> Array:
     dtype = device.usual_dtypes.get(x.dtype, x.dtype) if wanted is DEFAULT else x.dtype
     if wanted is not DEFAULT and wanted is not None and dtype.kind == "f":
         dtype = wanted

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..annotations import Array
-from ..arrays import astype, device_of, identity, is_half, narrow, on_device_of, primitive, wide
+from ..arrays import astype, drawn_like, identity, is_half, narrow, primitive, wide
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import warn
@@ -228,10 +228,7 @@ class Dropout(Layer):
             return x
         values = plain(x)
         shape = self._drawn_shape(values.shape)
-        generator = self.rng
-        if generator is None:
-            generator = device_of(values).rng
-        drawn = on_device_of(values, generator.random(shape, dtype=np.float32))
+        drawn = drawn_like(values, shape, self.rng)
         scale = 1 / (1 - self.p) if self.p < 1 else 0.0
         return x * ((drawn >= self.p).astype(values.dtype) * scale)
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..annotations import Array, Model, PlainArray, Tree
-from ..array_kinds import several_cards
+from ..annotations import Array, LibraryArray, Model, Tree
+from ..array_kinds import ARRAY_KINDS, several_cards
 from ..arrays import device_of, floats, is_half, on_card_of, wide
 from ..autodiff.freezing import is_stretched
 from ..autodiff.gradients import Gradient, Record
@@ -287,7 +287,7 @@ def _check_writable(name: str, x: Array) -> None:
 
 # -- a step ------------------------------------------------------------------------------------------------------------
 
-Step = tuple[Leaf, PlainArray, Array]  # the state of a parameter, the parameter, its gradient
+Step = tuple[Leaf, LibraryArray, Array]  # the state of a parameter, the parameter, its gradient
 
 
 @explained()
@@ -340,7 +340,10 @@ def _copy_of_array(leaf: Tree) -> Tree:
 def take_steps(steps: list[Step]) -> None:
     """Change each parameter, and what's remembered of it, by its gradient."""
     for leaf, x, g in steps:
-        if several_cards:
+        kind = ARRAY_KINDS.get(type(x))
+        if kind is not None and kind.take_step is not None:
+            kind.take_step(leaf, x, g)
+        elif several_cards:
             with on_card_of(x):
                 leaf.memory = take_step(leaf.rule, leaf.memory, x, g)
         else:

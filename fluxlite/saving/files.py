@@ -12,7 +12,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from ..annotations import PlainArray, Tree
+from ..annotations import LibraryArray, Tree
 from ..devices.base import CPU
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array, parameter_key, same_view
@@ -184,7 +184,7 @@ class _Describing:
     """Describes values in JSON, and collects their arrays."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, PlainArray] = {}  # as they are, on their devices
+        self.arrays: dict[str, LibraryArray] = {}  # as they are, on their devices
         self.firsts: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
 
     def describe(self, path: KeyPath, x: Tree) -> Any:
@@ -210,7 +210,7 @@ class _Describing:
     def item(self, path: KeyPath, key: Hashable, part: Tree) -> list:
         return [self.describe(path, key), self.describe(path + (key,), part)]
 
-    def array(self, path: KeyPath, x: PlainArray) -> dict[str, Any]:
+    def array(self, path: KeyPath, x: LibraryArray) -> dict[str, Any]:
         if x.dtype.str not in _DTYPES or isinstance(x, np.ma.MaskedArray):
             raise TypeError(f"{path} is a {type(x).__name__} of {x.dtype}, which a safetensors file can't hold")
         key = parameter_key(x)

@@ -8,8 +8,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from operator import length_hint
 from typing import Any
@@ -19,13 +19,15 @@ import numpy as np
 from ..annotations import Tree
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import withgradient
+from ..capturing.step import CapturedStep
+from ..capturing.step import captured as make_captured
 from ..devices.base import CPU
 from ..devices.receipts import Seconds, clock, clocked
 from ..distributed.world import everyone
 from ..layers.layer import misplaced
 from ..messages import in_notebook
 from ..optim.rules import rate_shares, set_rates
-from ..optim.update import why_no_gradient
+from ..optim.update import update, why_no_gradient
 from ..tree.ties import is_array
 from ..tree.unreached import say_what_is_not_trained
 from ..tree.walks import leaves, trainables
@@ -93,6 +95,7 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     distributed: bool = False,
+    captured: bool = False,
 ) -> History:
     """Train `model` in place, `epochs` times through `data`, and give the `History` (Flux: ``train!``).
 
@@ -112,9 +115,11 @@ def train(
     - `overwrite`: replace a file that's there
     - `distributed`: train on all workers of `fluxlite.distributed`, each with its rows of every batch. All give the
       same data and settings; model and state are worker 0's. The loss has to be a mean over rows, as fluxlite's are
+    - `captured`: from the second step on, gradient and update are one recorded step (`fluxlite.captured`), which is
+      quicker for small networks. The first replays also run as written, and have to come to the same numbers
 
-    Raises `FloatingPointError` if a loss is infinite or NaN; with ``check_every=1``, before it changes the model
-    (Flux: ``DomainError``). Every error that ends the training has the ``error.history`` so far.
+    Raises `FloatingPointError` if a loss is infinite or NaN (Flux: ``DomainError``); with ``check_every=1``, and if it
+    isn't `captured`, before it changes the model. Every error that ends the training has the ``error.history`` so far.
 
     >>> model = {"w": np.zeros(1)}
     >>> batches = [(np.array([1.0]), np.array([2.0])), (np.array([2.0]), np.array([4.0]))]
@@ -123,7 +128,7 @@ def train(
     History(3 epochs, 6 steps, loss 7.12 -> 0.00467, ... measured)
     """
     callbacks = tuple(callbacks)
-    check_bool("train(distributed=…)", distributed)
+    _check_ways(distributed, captured)
     with _workers(distributed) as workers:
         _check_checkpoint(checkpoint, resume, overwrite)
         _check_functions(*callbacks, each_step, schedule)
@@ -141,6 +146,8 @@ def train(
             model, opt_state, data, epochs=epochs, check_every=check_every, callbacks=len(callbacks), resume=resume,
             checkpoint=checkpoint is not None, each_step=each_step is not None,
         )  # fmt: skip
+        if captured:
+            run.captured = run.capture()
         if checkpoint is not None:
             run.file = RunFile(checkpoint, run)
             if run.file.is_writer and run.file.path.exists() and not (resume or overwrite):
@@ -166,6 +173,13 @@ def _workers(distributed: bool) -> AbstractContextManager[Any]:
     if distributed and everyone().size > 1:
         return Team()
     return nullcontext(Alone())
+
+
+def _check_ways(distributed: bool, captured: bool) -> None:
+    check_bool("train(distributed=…)", distributed)
+    check_bool("train(captured=…)", captured)
+    if captured and distributed:
+        raise TypeError("train(captured=True) is for one process: other workers' gradients can't be recorded")
 
 
 def _check_checkpoint(checkpoint: str | os.PathLike | None, resume: bool, overwrite: bool) -> None:
@@ -194,6 +208,16 @@ def check_data(data: Any) -> None:
     )
 
 
+_CHECKED = 8  # up to this step, each replay is compared with the step as it's written
+
+
+def _arguments(batch: Any) -> tuple:
+    """What the loss gets after the model."""
+    if isinstance(batch, tuple) and not hasattr(batch, "_fields"):
+        return batch
+    return (batch,)
+
+
 @dataclass(eq=False)
 class Run:
     """What is trained, with what, and how far it is. It goes through the epochs, step by step."""
@@ -215,6 +239,20 @@ class Run:
     pending: list[Any] = field(default_factory=list)  # losses that weren't looked at yet
     file: RunFile | None = None
     bar: Any = None
+    captured: CapturedStep | None = None  # gradient and update in one
+
+    def capture(self) -> CapturedStep:
+        """Gradient and update of one batch, as a step that's recorded and replayed."""
+        loss, model, opt_state = self.loss, self.model, self.opt_state
+
+        def step(*arguments: Any) -> Any:
+            value, (grads,) = withgradient(lambda model: loss(model, *arguments), model)
+            update(opt_state, model, grads)
+            if isinstance(value, tuple):  # (loss, extra, …)
+                return value[0]
+            return value
+
+        return make_captured(step, check=1)
 
     def go(self) -> None:
         self.start = clock()
@@ -255,15 +293,18 @@ class Run:
     def step(self, batch: Any) -> None:
         history = self.history
         self.whole = False
-        value, grads = self.gradient(batch)
-        self.pending.append(value)
-        if len(self.pending) == self.check_every:
-            self.look()
-        if self.schedule is not None:
-            set_rates(self.opt_state, self.schedule(history.steps))
-        self.workers.update(self.opt_state, self.model, grads)
-        self.done += 1
-        history.steps += 1
+        if self.captured is not None and history.steps > 0:
+            self.replay(self.captured, batch)
+        else:
+            value, grads = self.gradient(batch)
+            self.pending.append(value)
+            if len(self.pending) == self.check_every:
+                self.look()
+            if self.schedule is not None:
+                set_rates(self.opt_state, self.schedule(history.steps))
+            self.workers.update(self.opt_state, self.model, grads)
+            self.done += 1
+            history.steps += 1
         self.whole = True
         latest = None
         if history.losses:
@@ -272,14 +313,40 @@ class Run:
         if self.each_step is not None:
             self.wish = _wish(self.each_step, history, "each_step")
 
+    def replay(self, step: CapturedStep, batch: Any) -> None:
+        """Gradient and update of this batch at once. Its loss is looked at afterwards."""
+        history = self.history
+        if self.schedule is not None:
+            set_rates(self.opt_state, self.schedule(history.steps))
+        if history.steps == _CHECKED:
+            step.check = 0
+        with self.noting_the_batch(_arguments(batch)):
+            value = step(*_arguments(batch))
+        self.done += 1
+        history.steps += 1
+        self.pending.append(value)
+        if len(self.pending) == self.check_every:
+            self.look()
+
     def gradient(self, batch: Any) -> tuple[Any, Any]:
         if self.workers.rows == 0:  # others have some of this batch
             return 0.0, None
-        arguments = (batch,)
-        if isinstance(batch, tuple) and not hasattr(batch, "_fields"):
-            arguments = batch
-        try:
+        arguments = _arguments(batch)
+        with self.noting_the_batch(arguments):
             value, (grads,) = withgradient(lambda model: self.loss(model, *arguments), self.model)
+        if self.history.steps == 0:
+            nothing = why_no_gradient(self.model, grads)
+            if nothing:
+                raise ValueError(nothing)
+        if isinstance(value, tuple):  # (loss, extra, …)
+            value = value[0]
+        return value, grads
+
+    @contextmanager
+    def noting_the_batch(self, arguments: tuple) -> Iterator[None]:
+        """An error names the batch, or the array that's on another device."""
+        try:
+            yield
         except Exception as error:
             note = f"in batch {self.done + 1} of epoch {self.history.epochs + 1} of train"
             better = None
@@ -290,13 +357,6 @@ class Run:
                 raise error from None
             better.add_note(note)
             raise better from error
-        if self.history.steps == 0:
-            nothing = why_no_gradient(self.model, grads)
-            if nothing:
-                raise ValueError(nothing)
-        if isinstance(value, tuple):  # (loss, extra, …)
-            value = value[0]
-        return value, grads
 
     def look(self) -> None:
         """Read the losses that are waiting, at once; the first that isn't finite ends the training."""

@@ -12,16 +12,16 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from ..annotations import Array, PlainArray, Tree
+from ..annotations import Array, LibraryArray, Tree
 from ..array_kinds import array_kind, array_kind_of, several_cards
 
 
-def is_array(x: Tree) -> TypeGuard[PlainArray]:
+def is_array(x: Tree) -> TypeGuard[LibraryArray]:
     """Whether `x` is an array of some device; a list isn't, nor is a number of NumPy's."""
     return type(x) is np.ndarray or array_kind(x) is not None
 
 
-def is_trainable_array(x: Tree) -> TypeGuard[PlainArray]:
+def is_trainable_array(x: Tree) -> TypeGuard[LibraryArray]:
     """Whether a gradient with respect to `x` exists: an array of floating-point numbers."""
     return is_array(x) and x.dtype.kind == "f"
 

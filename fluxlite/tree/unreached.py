@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import PlainArray, Tree
+from ..annotations import LibraryArray, Tree
 from ..messages import said, warn
 from .contract import REGISTERED, attributes
 from .flat import Attribute, KeyPath, flatten, parts_at_steps
@@ -107,7 +107,7 @@ def _global_names(code: types.CodeType) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def arrays_inside(x: object, path: KeyPath) -> Iterator[tuple[KeyPath, PlainArray]]:
+def arrays_inside(x: object, path: KeyPath) -> Iterator[tuple[KeyPath, LibraryArray]]:
     """(path, array) of the arrays in the attributes and containers of any object `x`, which stands at `path`."""
     waiting: list[tuple[KeyPath, object]] = [(path, x)]
     seen: dict[int, object] = {}

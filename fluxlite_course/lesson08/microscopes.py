@@ -198,7 +198,9 @@ class _View:
         self.height = min(_ROW, _MAP / len(rows))
         self.there = self._boxes((row * WARP for row in rows), WARP)
         for k, row in enumerate(rows if len(rows) <= _MOST_ROWS else (rows[0], rows[-1])):
-            index = part.named(max(row * _BYTES // touch.itemsize, part.offset)).removeprefix(part.name).strip("[]")
+            index = (
+                part.element_text(max(row * _BYTES // touch.itemsize, part.offset)).removeprefix(part.name).strip("[]")
+            )
             self.labels[k] = round(self._top(row) + self.height / 2 + 4.5, 1), index[-10:]
         what = "shared memory, a column is a bank" if touch.is_shared else "memory, a row is 4 sectors of 32 bytes"
         self.about = f"{touch.array}: {what}"

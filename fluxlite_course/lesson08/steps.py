@@ -147,10 +147,10 @@ class _Eye:
             flat, lane = part.flat.reshape(-1), min(touch.addresses)
             place = touch.addresses[lane] // touch.itemsize
             self.wrote = (flat, place) if touch.way != "read" else None
-            said = f"lane {lane}: {part.named(place)}{'' if self.wrote else f' = {flat[place]:g}'}"
+            said = f"lane {lane}: {part.element_text(place)}{'' if self.wrote else f' = {flat[place]:g}'}"
             self.add(site.source, site.line, mask.on, said, touch, part)
 
-    def after(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
+    def note_line(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
         """A line is done: what it wrote is there now, and its names have their numbers."""
         if self.wrote and self.steps and self.steps[-1].touch is self.trace[-1]:
             flat, place = self.wrote
@@ -163,7 +163,7 @@ class _Eye:
         if said or isinstance(node, ast.Return):
             self.add(source, source.line(node), mask.on, said or "done: these lanes leave")
 
-    def tested(self, node: Any, source: Any, lanes: Any, mask: Any, seen: Any) -> None:
+    def note_test(self, node: Any, source: Any, lanes: Any, mask: Any, seen: Any) -> None:
         yes = np.broadcast_to(seen, (1, mask.on.shape[1])) & mask.on
         there, count = (int(np.count_nonzero(on[0, self.here])) for on in (mask.on, yes))
         said = f"{'yes' if count else 'no'} in all {there} lanes"

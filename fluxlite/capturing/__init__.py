@@ -1,0 +1,50 @@
+"""Record once, replay: `captured` makes one order of a whole step. Read it in this order.
+
+1. ``program.py``: the notes of one run, call by call.
+2. ``recorded.py``: the array that notes the calls it's used in.
+3. ``places.py``: what a step can reach, where those arrays stand meanwhile, and what's guarded.
+4. ``recording.py``, ``agreement.py``: a run, and whether two of them did the same.
+5. ``plan.py``: from notes to a function.
+6. ``signature.py``, ``step.py``: what the user calls. ``optimizing.py``: rates and counts; ``checking.py``: ``check=``.
+
+What the rest of fluxlite does for it, a line each:
+
+- `take_steps` in optim/update.py hands a captured parameter's step to `take_captured_step`.
+- `Dropout` draws through `drawn_like`, which a captured array answers in a way of its own.
+- `train(captured=True)` captures its step.
+- Derivatives that are quicker for plain arrays ask whether a type is in `plain_types`. Captured arrays' is.
+"""
+
+from typing import Any
+
+from ..array_kinds import ArrayKind, register
+from ..arrays import add_at_on_the_host
+from ..devices.base import CPU
+from .optimizing import take_captured_step
+from .program import CaptureError
+from .recorded import CapturedArray, draw_like
+from .step import CapturedStep, captured
+
+__all__ = ["CaptureError", "CapturedStep", "captured"]
+
+
+def _device_of(x: CapturedArray) -> Any:
+    return CPU
+
+
+def _address(x: CapturedArray) -> int:
+    return x.value.__array_interface__["data"][0]
+
+
+register(
+    CapturedArray,
+    ArrayKind(
+        device_of=_device_of,
+        address=_address,
+        add_at=add_at_on_the_host,
+        can_freeze=True,
+        is_plain=True,
+        take_step=take_captured_step,
+        draw=draw_like,
+    ),
+)

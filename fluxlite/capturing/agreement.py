@@ -1,0 +1,107 @@
+"""Two runs of a step have to make the same calls with the same constants: what differs would be repeated wrongly."""
+
+from typing import Any
+
+import numpy as np
+
+from .program import Call, Number, Program, root_of
+from .recorded import NUMBERS
+
+
+def disagreement(first: Program, second: Program) -> str:
+    """What differs between two runs, in words, with the lines; '' if nothing does."""
+    sides = (_Side(first), _Side(second))
+    for one, two in zip(first.calls, second.calls):
+        if one.function is not two.function and _name(one) != _name(two):
+            return _other_call(one, two)
+        if one.line != two.line or one.form != two.form:
+            return _other_call(one, two)
+        if sides[0].form(_of(one)) != sides[1].form(_of(two)):
+            numbers = (_constants(one), _constants(two))
+            if numbers[0] != numbers[1]:
+                return (
+                    f"{two.line}: it's called with {_few(numbers[1])}, and the time before with {_few(numbers[0])}. A "
+                    "replay would repeat one of them. Make it an argument of the step, as an array or np.float32(…)"
+                )
+            return _other_call(one, two)
+        for x, y in zip(one.reads(), two.reads()):
+            if _is_another(x, y, first) and not np.array_equal(x, y, equal_nan=x.dtype.kind in "fc"):
+                return (
+                    f"{two.line}: an array made outside isn't what it was the time before. A replay would repeat it. "
+                    "Make it an argument of the step, or change it in place"
+                )
+    if len(first.calls) != len(second.calls):
+        longer = max(first.calls, second.calls, key=len)
+        line = longer[min(len(first.calls), len(second.calls))].line
+        return f"{line}: this is computed in one run, and not in the one before. A replay would always do the same"
+    return ""
+
+
+def _of(call: Call) -> tuple:
+    return call.args, call.kwargs, call.out, call.item
+
+
+def _name(call: Call) -> str:
+    return getattr(call.function, "__name__", "")
+
+
+def _other_call(one: Call, two: Call) -> str:
+    return (
+        f"the step does something else than the time before: {one.line} ({_name(one)}), then {two.line} "
+        f"({_name(two)}). A "
+        "replay would always do the same: let the arrays decide, with np.where, or capture each way by itself"
+    )
+
+
+class _Side:
+    """One of two runs: its own memory gets numbers in the order in which it's met, so that the two can be compared."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._numbers: dict[int, int] = {}
+
+    def form(self, x: Any) -> Any:
+        """`x` in terms that are equal for the two runs."""
+        if type(x) is np.ndarray:
+            root = root_of(x)
+            start = x.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+            whose: Any = "outside"
+            if id(root) in self._program.made:
+                whose = self._numbers.setdefault(id(root), len(self._numbers))
+            return whose, start, x.shape, x.strides, x.dtype
+        if isinstance(x, (tuple, list)):
+            return type(x), *map(self.form, x)
+        if isinstance(x, dict):
+            return dict, *[(key, self.form(value)) for key, value in x.items()]
+        if type(x) is Number:
+            return x.name
+        if isinstance(x, NUMBERS) and x != x:  # noqa: PLR0124  (NaN isn't equal to itself)
+            return "nan"
+        if isinstance(x, (*NUMBERS, str, slice, np.generic, np.dtype, type, type(None))):
+            return type(x), x
+        return type(x)
+
+
+def _is_another(x: np.ndarray, y: np.ndarray, first: Program) -> bool:
+    """Whether two arrays from outside are two objects, over two pieces of memory."""
+    return x is not y and id(root_of(x)) not in first.made and root_of(x) is not root_of(y)
+
+
+def _constants(call: Call) -> list:
+    found: list = []
+    _collect((call.args, call.kwargs), found)
+    return found
+
+
+def _collect(x: Any, found: list) -> None:
+    if isinstance(x, (tuple, list)):
+        for part in x:
+            _collect(part, found)
+    elif isinstance(x, dict):
+        _collect(list(x.values()), found)
+    elif isinstance(x, (*NUMBERS, np.generic)):
+        found.append(x)
+
+
+def _few(numbers: list) -> str:
+    return ", ".join(f"{x!r}" for x in numbers[:4]) or "no number"

@@ -1,0 +1,116 @@
+"""``check=100``: now and then a call runs both ways, on the same numbers, and has to come to the same result."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..devices.base import CPU
+from .places import Place, Places
+from .plan import MISSED
+from .program import CaptureError
+
+
+def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, kwargs: dict) -> Any:
+    """What ``step(*args)`` gives, after a replay of the same call has come to the same bits."""
+    places = Places(step.eager, others)
+    held = _Held(places, [x for x in arrays if isinstance(x, np.ndarray)])
+    replayed = plan.run(args, kwargs)
+    after_replay = held.values()
+    held.put_back()
+    result = step.eager(*args, **kwargs)
+    held.keep_in_place()
+    if replayed is MISSED:  # something was replaced: the next call records
+        return result
+    after = held.values()
+    name = step.eager.__qualname__
+    for place, one, two in zip(held.names, after_replay, after):
+        if not _equal(one, two):
+            raise CaptureError(
+                f"{name}: after a replay, {place} isn't what it is after the step itself. The step depends on "
+                "something "
+                "that the capture doesn't see, such as a file or the clock: give it as an argument"
+            )
+    if not _equal(_parts(replayed), _parts(result)):
+        raise CaptureError(
+            f"{name}: a replay doesn't give what the step itself gives. The step depends on something that the capture "
+            "doesn't see, such as a file or the clock: give it as an argument"
+        )
+    return result
+
+
+class _Held:
+    """The arrays, counts and generators that a step can reach, so that they can be put back."""
+
+    def __init__(self, places: Places, arrays: list[np.ndarray]) -> None:
+        found: list[Place] = [place for place in places.arrays if type(place.value) is np.ndarray]
+        self.names = [str(place) for place in found] + ["an argument"] * len(arrays)
+        self._places = found
+        self._arrays = [place.value for place in found] + arrays
+        self._memories = [leaf.memory for leaf in places.leaves]
+        self._generators = [place.value for place in places.arrays if isinstance(place.value, np.random.Generator)]
+        self._generators.append(CPU.rng)
+        self.names += ["an optimizer's count"] * len(self._memories) + ["a generator"] * len(self._generators)
+        self._put: list[Callable[[], None]] = []
+        self._before = self.values()
+
+    def values(self) -> list:
+        counts = [_counts(memory) for memory in self._memories]
+        states = [generator.bit_generator.state for generator in self._generators]
+        return [*[x.copy() for x in self._arrays], *counts, *states]
+
+    def keep_in_place(self) -> None:
+        """State that the step has assigned, such as a running mean, is in the array that was there, as in a replay."""
+        for place in self._places:
+            now = place.now()
+            if now is not place.value and getattr(now, "shape", None) == place.value.shape:
+                place.value[...] = now
+                place.put(place.value)
+
+    def put_back(self) -> None:
+        before = iter(self._before)
+        for x in self._arrays:
+            values = next(before)
+            if not np.array_equal(x, values):
+                x[...] = values
+        for memory in self._memories:
+            _put_counts(memory, next(before))
+        for generator in self._generators:
+            generator.bit_generator.state = next(before)
+
+
+def _counts(memory: dict[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, value in memory.items():
+        if type(value) is dict:
+            found[name] = _counts(value)
+        elif not isinstance(value, np.ndarray):
+            found[name] = value
+    return found
+
+
+def _put_counts(memory: dict[str, Any], counts: dict[str, Any]) -> None:
+    for name, value in counts.items():
+        if type(value) is dict:
+            _put_counts(memory[name], value)
+        else:
+            memory[name] = value
+
+
+def _parts(x: Any) -> list:
+    """The arrays and numbers in a result."""
+    if isinstance(x, (tuple, list)):
+        return [part for one in x for part in _parts(one)]
+    if isinstance(x, dict):
+        return _parts(list(x.values()))
+    return [x]
+
+
+def _equal(x: Any, y: Any) -> bool:
+    if isinstance(x, list) and isinstance(y, list):
+        return len(x) == len(y) and all(map(_equal, x, y))
+    if isinstance(x, (np.ndarray, np.generic)):
+        return type(x) is type(y) and x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+    if isinstance(x, dict):
+        return str(x) == str(y)
+    return x is y or not isinstance(x, (int, float, str)) or x == y

@@ -1,0 +1,411 @@
+"""`CapturedArray`: an array that computes like the one it holds, and notes each call in its program.
+
+It stands below `TrackedArray`: while a step is captured, it's what the step finds in place of its plain arrays, so the
+notes hold the forward pass, the backward pass and the optimizer's step alike. The call's own result is the call's
+buffer from then on; a view of it needs no call, since it shows whatever is in the buffer.
+"""
+
+import operator
+import weakref
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from ..arrays import device_of
+from ..autodiff.tracked import ArrayMethods
+from ..words import in_words
+from .program import Call, Number, Program, arrays_in, refusal, root_of, users_line
+
+NUMBERS = (bool, int, float)
+# What's asked about an array without its values. These calls are answered at once, and not noted.
+_QUESTIONS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj,
+              np.may_share_memory, np.shares_memory}  # fmt: skip
+_FILLED = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
+_MADE_LIKE = {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.array, np.asarray, np.tri, np.identity}
+_HAVE_OUT = {np.concatenate, np.einsum, np.dot, np.cumsum, np.argmax, np.argmin}
+# The shape of what these give depends on values.
+_BY_VALUE = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.array_equal, np.allclose}
+# NumPy itself calls these; they're quicker without the way there.
+_REDUCTIONS = {np.sum: np.add, np.max: np.maximum, np.min: np.minimum, np.amax: np.maximum, np.amin: np.minimum}
+OPERATORS = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.true_divide: operator.truediv,
+    np.power: operator.pow, np.negative: operator.neg, np.floor_divide: operator.floordiv, np.remainder: operator.mod,
+}  # fmt: skip
+
+
+def _open(x: Any) -> Any:
+    """The plain values in an argument."""
+    return _replaced(x, of_number=lambda number: number.value)
+
+
+def _noted(x: Any) -> Any:
+    """An argument as it's noted: plain arrays, and the `Number` of each number that the host computes."""
+    return _replaced(x, of_number=lambda number: number)
+
+
+def _replaced(x: Any, of_number: Any) -> Any:
+    kind = type(x)
+    if isinstance(x, CapturedArray):
+        return x.value
+    if kind is CapturedNumber:
+        return of_number(x.number)
+    if kind is tuple or kind is list:
+        return kind([_replaced(part, of_number) for part in x])
+    if kind is dict:
+        return {key: _replaced(part, of_number) for key, part in x.items()}
+    return x
+
+
+def wrap(program: Program, x: np.ndarray, is_number: bool = False) -> "CapturedArray":
+    """The array `x`, which a call has made or the step has found, as the step gets it."""
+    made = CapturedArray(x, program)
+    made.is_number = is_number
+    program.alive.append((weakref.ref(made), users_line()))
+    return made
+
+
+def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], form: str = "copied") -> Any:
+    """``function(*args, **kwargs)``, noted; its result is a buffer from now on."""
+    program.check_thread()
+    if function in _QUESTIONS:
+        return function(*_open(args), **_open(kwargs))
+    if function in _BY_VALUE:
+        raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
+    values = _open(args)
+    keywords = _open(kwargs)
+    program.check_unchanged(values, keywords)
+    result = function(*values, **keywords)
+    if type(result) is tuple or type(result) is list:
+        several = [_note(program, function, args, kwargs, values, x, "item", i) for i, x in enumerate(result)]
+        return type(result)(several)
+    return _note(program, function, args, kwargs, values, result, form)
+
+
+def _note(
+    program: Program, function: Any, args: tuple, kwargs: dict[str, Any], values: tuple, result: Any, form: str,
+    item: int = 0,
+) -> Any:  # fmt: skip
+    if not isinstance(result, (np.ndarray, np.generic)):
+        raise refusal(f"{getattr(function, '__name__', function)}, which gives {in_words(result)},")
+    if type(result) is np.ndarray:
+        roots = [id(root_of(x)) for x in arrays_in(values)]
+        if id(root_of(result)) in roots:
+            return wrap(program, result)  # a view, which is made once
+    buffer = program.new(result)
+    if buffer.dtype.hasobject:
+        raise refusal("a computation with an array of Python's objects")
+    made = wrap(program, buffer, isinstance(result, np.generic))
+    program.add(Call(form, function, _noted(args), _noted(kwargs), buffer, item=item))
+    return made
+
+
+def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], out: Any, form: str) -> Any:
+    """``function(*args, out=out)``, noted."""
+    program.check_thread()
+    target = _open(out)
+    values = _open(args)
+    program.check_unchanged(values, target)
+    program.before_change(target)
+    function(*values, out=target, **_open(kwargs))
+    program.add(Call(form, function, _noted(args), _noted(kwargs), target, changes=(target,)))
+    return out
+
+
+def change(
+    program: Program, function: Any, args: tuple, target: np.ndarray, kwargs: dict[str, Any] | None = None
+) -> None:
+    """``function(*args)``, which changes `target` in place, noted."""
+    program.check_thread()
+    kwargs = kwargs or {}
+    values = _open(args)
+    program.check_unchanged(values, target)
+    program.before_change(target)
+    function(*values, **kwargs)
+    program.add(Call("in place", function, _noted(args), kwargs, changes=(target,)))
+
+
+def write(program: Program, target: np.ndarray, value: Any) -> None:
+    """``target[...] = value``, noted."""
+    values = _open(value)
+    if type(values) is np.ndarray and _are_one(target, values):  # ``x[...] -= y`` has done it already
+        return
+    change(program, np.copyto, (target, value), target, {"casting": "same_kind"})
+
+
+def _are_one(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays are views of the same numbers."""
+    return x.__array_interface__ == y.__array_interface__
+
+
+def compute_number(program: Program, ufunc: Any, operands: tuple) -> Any:
+    """An operator between Python's numbers: the result stays one, which each replay computes."""
+    function: Any = OPERATORS[ufunc]
+    value = function(*_open(operands))
+    return CapturedNumber(program.compute_number(function, _noted(operands), value), program)
+
+
+def _refusing(name: str, fix: str = "") -> Any:
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise refusal(f"{name} of what the step computes", fix)
+
+    return refuse
+
+
+class _Unreadable:
+    """What would read a value: a replay would go on with the one that was there when the step was captured."""
+
+    __slots__ = ()
+    __bool__ = _refusing("a decision (if x:, while x:)", "np.where chooses between two arrays")
+    __float__ = _refusing("float(x)", "Return it, and read it after the call")
+    __int__ = _refusing("int(x)")
+    __complex__ = _refusing("complex(x)")
+    __index__ = _refusing("the index or count")
+    __format__ = _refusing("printing", "Return it, and print it after the call")
+    __str__ = _refusing("printing", "Return it, and print it after the call")
+    __hash__ = object.__hash__
+
+
+class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
+    """An array in a step that's being captured. `is_number`: NumPy gave a number, which nothing changes in place."""
+
+    __slots__ = ("__weakref__", "is_number", "program", "value")
+    __array_priority__ = 50
+    __hash__ = object.__hash__
+
+    def __init__(self, value: np.ndarray, program: Program) -> None:
+        self.value = value
+        self.program = program
+        self.is_number = False
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        if any(hasattr(type(x), "__primitive__") for x in inputs):
+            return NotImplemented
+        if method == "at":
+            change(self.program, ufunc.at, inputs, _open(inputs[0]))
+            return None
+        function = ufunc
+        form = "ufunc" if ufunc.nout == 1 else "copied"
+        if method != "__call__":
+            function = getattr(ufunc, method)
+            form = "reduce" if method == "reduce" else "out"
+        if out:
+            (target,) = out
+            if isinstance(target, CapturedArray) and not target.is_number:
+                return call_into(self.program, function, inputs, kwargs, target, form)
+            if type(target) is np.ndarray:
+                return call_into(self.program, function, inputs, kwargs, target, form)
+            # ``x += y`` of a number makes a new one.
+        return call(self.program, function, inputs, kwargs, form)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        program = self.program
+        if any(hasattr(kind, "__primitive__") for kind in types):
+            return NotImplemented
+        if function in _FILLED:
+            made = wrap(program, program.new(function(*_open(args), **_open(kwargs))))
+            if _FILLED[function] is not None:
+                write(program, made.value, _FILLED[function])
+            return made
+        if function is np.full_like:
+            return _full_like(program, *args, **kwargs)
+        if function in _MADE_LIKE:
+            kwargs = {key: value for key, value in kwargs.items() if key != "like"}
+            return wrap(program, function(*_open(args), **_open(kwargs)))
+        if function is np.copyto:
+            write(program, _open(args[0]), args[1])
+            return None
+        out = kwargs.get("out")
+        if out is not None:
+            kwargs = {key: value for key, value in kwargs.items() if key != "out"}
+            return call_into(program, function, args, kwargs, out, "out")
+        if len(args) <= 2 and not kwargs.keys() - {"axis", "keepdims"}:
+            axis = kwargs.get("axis")
+            if len(args) == 2:
+                axis = args[1]
+            keywords = {"axis": axis, "keepdims": kwargs.get("keepdims", False)}
+            if function in _REDUCTIONS:
+                return call(program, _REDUCTIONS[function].reduce, args[:1], keywords, "reduce")
+            if function is np.mean and args[0].dtype.char in "fd":
+                total = call(program, np.add.reduce, args[:1], keywords, "reduce")
+                total /= args[0].size // max(total.size, 1)
+                return total
+        return call(program, function, args, kwargs, "out" if function in _HAVE_OUT else "copied")
+
+    # -- indexing ------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Any:
+        parts = _parts_of(index)
+        if parts is None:
+            return call(self.program, operator.getitem, (self, index), {})
+        view = wrap(self.program, self.value[parts])
+        if isinstance(self.value[_open(index)], np.generic):  # a number is a copy
+            view = view.copy()
+            view.is_number = True
+        return view
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        parts = _parts_of(index)
+        if parts is None:
+            change(self.program, operator.setitem, (self, index, value), self.value)
+        else:
+            write(self.program, self.value[parts], value)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))
+
+    # -- methods that have no function ---------------------------------------------------------------------------------
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        return call(self.program, np.ndarray.astype, (self, dtype), {"order": order, "casting": casting, "copy": copy})
+
+    def copy(self, order: Any = "C") -> Any:
+        made = call(self.program, np.ndarray.copy, (self, order), {})
+        made.is_number = self.is_number
+        return made
+
+    def flatten(self, order: Any = "C") -> Any:
+        return call(self.program, np.ndarray.flatten, (self, order), {})
+
+    def fill(self, value: Any) -> None:
+        write(self.program, self.value, value)
+
+    def view(self, dtype: Any) -> Any:
+        return wrap(self.program, self.value.view(dtype))
+
+    def __pow__(self, other: Any) -> Any:
+        if type(other) is int and other == 2:  # as NumPy's own ** does
+            return np.square(self)
+        return np.power(self, other)
+
+    def __repr__(self) -> str:
+        return f"captured({self.value.dtype}, shape {self.value.shape})"
+
+    shape = property(lambda self: self.value.shape)
+    ndim = property(lambda self: self.value.ndim)
+    size = property(lambda self: self.value.size)
+    dtype = property(lambda self: self.value.dtype)
+    strides = property(lambda self: self.value.strides)
+    flags = property(lambda self: self.value.flags)
+    base = property(lambda self: self.value.base)
+    itemsize = property(lambda self: self.value.itemsize)
+    nbytes = property(lambda self: self.value.nbytes)
+
+    item = _refusing("x.item()", "Return it, and read it after the call")
+    tolist = _refusing("x.tolist()", "Return it, and read it after the call")
+    __array__ = _refusing(
+        "a plain array (np.asarray(x), y[...] = x, y[x])",
+        "Make new arrays from those that the step has, as in np.zeros_like(x, shape=…), or before the call",
+    )
+    __dlpack__ = _refusing("from_dlpack(x)")
+    __reduce_ex__ = _refusing("pickling or copying")
+    __deepcopy__ = _refusing("copy.deepcopy")
+
+
+def _full_like(program: Program, like: Any, fill_value: Any, **kwargs: Any) -> Any:
+    made = wrap(program, program.new(np.empty_like(_open(like), **kwargs)))
+    write(program, made.value, fill_value)
+    return made
+
+
+def _parts_of(index: Any) -> tuple | None:
+    """An index that makes a view, with an Ellipsis, so that it makes one of a single element too. None: a copy."""
+    parts = index if type(index) is tuple else (index,)
+    for part in parts:
+        if isinstance(part, (CapturedArray, np.ndarray)) and part.dtype == bool:
+            raise refusal("x[mask], the shape of whose result depends on values,", "np.where keeps the shape")
+        if not (part is None or part is ... or isinstance(part, (int, np.integer, slice))) or isinstance(part, bool):
+            return None
+    if ... in [part for part in parts if part is ...]:
+        return parts
+    return (*parts, ...)
+
+
+class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
+    """A number of Python's that each replay computes anew: an optimizer's rate, or ``1 - beta**steps``."""
+
+    __slots__ = ("number", "program")
+    __array_priority__ = 51
+    __hash__ = object.__hash__
+
+    def __init__(self, number: Number, program: Program) -> None:
+        self.number = number
+        self.program = program
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        if any(hasattr(type(x), "__primitive__") for x in inputs):
+            return NotImplemented
+        if out and type(out[0]) is CapturedNumber:  # ``n += 1`` makes a new number
+            out = None
+        is_operator = ufunc in OPERATORS and method == "__call__" and not kwargs and out is None
+        if is_operator and all(type(x) in (*NUMBERS, CapturedNumber) for x in inputs):
+            return compute_number(self.program, ufunc, inputs)
+        if out:
+            (target,) = out
+            return call_into(self.program, ufunc, inputs, kwargs, target, "ufunc")
+        return call(self.program, ufunc, inputs, kwargs, "ufunc")
+
+    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        return call(self.program, function, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"captured(number, {self.number.value!r})"
+
+
+class CapturedGenerator:
+    """A random number generator: each replay draws from the real one, as the step would."""
+
+    def __init__(self, generator: Any, program: Program) -> None:
+        self._generator = generator
+        self._program = program
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        if size is None and out is None:
+            raise refusal("a random number of Python's", "Draw an array: rng.random(shape)")
+        if out is not None:
+            raise refusal("random(out=…)", "Assign what rng.random(shape) gives")
+        return draw(self._program, self._generator, size, dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        raise refusal(f"rng.{name}", "Draw with rng.random(shape, dtype=np.float32), and compute from that")
+
+
+def draw(program: Program, generator: Any, shape: Any, dtype: Any) -> Any:
+    """``generator.random(shape, dtype)``, noted: a replay draws into the same buffer."""
+    program.check_thread()
+    program.undo_later(id(generator), _put_state(generator))
+    drawn = generator.random(shape, dtype=dtype)
+    buffer = program.new(drawn)
+    program.add(Call("draw", generator.random, (None, dtype), out=buffer))
+    return wrap(program, buffer)
+
+
+def draw_like(like: CapturedArray, shape: tuple[int, ...], rng: Any) -> Any:
+    """What `drawn_like` gives in a step that's being captured: each replay asks the device for its generator."""
+    if rng is not None:
+        return rng.random(shape, dtype=np.float32)
+    program = like.program
+    device = device_of(like)
+    program.undo_later(id(device.rng), _put_state(device.rng))
+    buffer = program.new(device.rng.random(shape, dtype=np.float32))
+    program.add(Call("draw", _draw_on, (device,), out=buffer))
+    return wrap(program, buffer)
+
+
+def _draw_on(device: Any, out: np.ndarray) -> None:
+    """Fill `out` from the device's generator of today: `fluxlite.seed` may have given it another one."""
+    device.rng.random(None, np.float32, out)
+
+
+def _put_state(generator: Any) -> Any:
+    state = generator.bit_generator.state
+
+    def put() -> None:
+        generator.bit_generator.state = state
+
+    return put

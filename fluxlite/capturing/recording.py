@@ -1,0 +1,117 @@
+"""One recorded run of a step: what it finds is replaced, it runs, and all is put back."""
+
+import gc
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .agreement import disagreement
+from .places import Places
+from .plan import Plan, Results
+from .program import CaptureError, Program, root_of
+from .signature import filled, stand_ins, template
+
+
+class Recording:
+    """A run of `step` with these arguments, compared with an `earlier` one. If it's refused, all is put back."""
+
+    def __init__(
+        self, step: Callable, args: tuple, kwargs: dict[str, Any], others: list, earlier: Program | None
+    ) -> None:
+        self._step = step
+        self._args = args
+        self._kwargs = kwargs
+        self._earlier = earlier
+        self._given: list = []
+        self._others = others
+        self.program = Program()
+        if earlier is not None:
+            self.program.watch(earlier)
+
+    def run(self) -> Any:
+        """Run the step; gives its result."""
+        program = self.program
+        before = _state_of_pythons_generators()
+        try:
+            result = self._run_recorded()
+            outputs: list = []
+            self._form = template(result, outputs)
+            self._outputs = [x.value for x in outputs]
+            self._are_numbers = [x.is_number for x in outputs]
+            values = [x[()] if is_number else x.copy() for x, is_number in zip(self._outputs, self._are_numbers)]
+            del result, outputs
+            self._check_nothing_is_kept()
+            program.check_unchanged()
+            if _state_of_pythons_generators() != before:
+                raise CaptureError(
+                    f"{self._step.__qualname__} draws from Python's random or np.random, and a replay would repeat the "
+                    "numbers. Draw from rng = np.random.default_rng(), or give them as an argument"
+                )
+            self._check_arguments()
+        except CaptureError:
+            program.undo()
+            raise
+        return filled(self._form, values)
+
+    def _run_recorded(self) -> Any:
+        places = self.places = Places(self._step, self._others)
+        args, kwargs = stand_ins((self._args, self._kwargs), self.program, self._given)
+        try:
+            places.put_stand_ins(self.program)
+            return self._step(*args, **kwargs)
+        finally:
+            self._lost = places.put_back(self.program)
+
+    def _check_nothing_is_kept(self) -> None:
+        gc.collect()
+        for reference, line in self.program.alive:
+            if reference() is not None:
+                raise CaptureError(
+                    f"{line}: what's computed here is kept after the step, where a replay wouldn't change it. Return it"
+                )
+
+    def _check_arguments(self) -> None:
+        """Two names for one piece of memory, of which one is changed, would be two pieces in a replay."""
+        roots = {id(root): root for call in self.program.calls for root in map(root_of, call.changes)}
+        outside = [root for key, root in roots.items() if key not in self.program.made]
+        for number, x in enumerate(self._given):
+            others = list(outside)
+            for other, copy in enumerate(self.program.inputs):
+                if other != number and id(copy) in roots:
+                    others.append(self._given[other])
+            for y in others:
+                if isinstance(x, np.ndarray) and np.may_share_memory(x, y):
+                    raise CaptureError(
+                        f"{self._step.__qualname__}: an argument of shape {x.shape} shares memory with an array that "
+                        "the step changes. Give it a copy: x.copy()"
+                    )
+
+    def write_back(self) -> None:
+        """Arguments that the step has changed in place get their new values."""
+        changed = {id(root_of(x)) for call in self.program.calls for x in call.changes}
+        for x, copy in zip(self._given, self.program.inputs):
+            if id(copy) in changed and isinstance(x, np.ndarray):
+                x[...] = copy
+
+    def trouble(self) -> str:
+        """Why this run can't be replayed yet, in words; '' if it can."""
+        if self._earlier is None:
+            return "it has run once"
+        if self._lost:
+            return (
+                f"{self._step.__qualname__} changes {', '.join(dict.fromkeys(self._lost[:4]))}: a replay wouldn't. "
+                "Make it an array that's changed in place, or return it"
+            )
+        return disagreement(self._earlier, self.program)
+
+    def plan(self) -> Plan:
+        results = Results(self._form, self._outputs, self._are_numbers)
+        return Plan(self.program, self.places, (self._args, self._kwargs), results)
+
+
+def _state_of_pythons_generators() -> tuple:
+    legacy: Any = np.random.get_state()  # noqa: NPY002  (to see whether the step uses it)
+    name, keys, *rest = legacy
+    return random.getstate(), name, keys.tobytes(), rest

@@ -1,0 +1,232 @@
+"""`captured`: the first calls of a step are recorded, until two runs in a row agree; later ones replay them."""
+
+import contextlib
+import functools
+import os
+import threading
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from ..autodiff.modes import this_thread
+from ..helping import AsWritten
+from ..messages import notice
+from ..words import check_callable, check_whole
+from .checking import checked_call
+from .plan import MISSED, Plan
+from .program import CaptureError, Program
+from .recording import Recording
+from .signature import signature
+
+_KEPT = 8  # plans of one step: a smaller last batch and a validation batch are calls of another shape
+_MANY = 10  # captures after which it says what keeps changing
+_RUNS = 4  # at most this many, until two in a row agree
+
+
+class _Thread(threading.local):
+    capturing = False  # a step is being recorded in this thread
+
+
+_this_thread = _Thread()
+
+
+class Switch:
+    """What `captured.off` gives: captured steps run as they are written, until `on`, or the end of a ``with`` block."""
+
+    is_off = os.environ.get("FLUXLITE_CAPTURED", "") == "0"
+
+    def off(self) -> "Switch":
+        """Let all captured steps run as they're written: for a debugger, or to compare. FLUXLITE_CAPTURED=0 does so."""
+        self.is_off = True
+        return self
+
+    def on(self) -> None:
+        """End `off`."""
+        self.is_off = False
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: Any) -> None:
+        self.on()
+
+
+SWITCH = Switch()
+
+
+class CapturedStep:
+    """What `captured` returns: call it like the step itself. ``step.eager`` is the step."""
+
+    def __init__(self, step: Callable, check: int) -> None:
+        functools.update_wrapper(self, step)
+        self.eager = step
+        self.check = check
+        self._lock = threading.RLock()  # two threads would write into the same buffers
+        self.plans: dict[Any, Plan] = {}  # the latest last
+        self._latest: Plan | None = None
+        self._earlier: dict[Any, Program] = {}  # what the latest recorded run did, for each signature
+        self._runs: dict[Any, int] = {}
+        self._captures = 0
+        self._calls = 0
+
+    def clear(self) -> None:
+        """Forget what was recorded, and free its memory. The next call records anew."""
+        with self._lock:
+            self.plans.clear()
+            self._latest = None
+            self._earlier.clear()
+            self._runs.clear()
+            self._captures = 0
+
+    def explain(self) -> str:
+        """What was recorded: for each signature, the calls, the buffers and their bytes, and the replay itself."""
+        if not self.plans:
+            return AsWritten(f"{self!r} has no replay yet: it records in its first calls")
+        return AsWritten("\n\n".join(plan.described() for plan in self.plans.values()))
+
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        """As a method, the step gets its object as its first argument."""
+        if owner is None:
+            return self
+        return types.MethodType(self, owner)
+
+    def __repr__(self) -> str:
+        return f"captured({self.eager.__qualname__})"
+
+    def __deepcopy__(self, memo: dict) -> "CapturedStep":
+        return CapturedStep(self.eager, self.check)  # functions aren't copied either; the copy records for itself
+
+    def __reduce__(self) -> Any:
+        return captured, (self.eager, self.check)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if SWITCH.is_off or _this_thread.capturing or this_thread.gradients:
+            return self.eager(*args, **kwargs)
+        with self._lock:
+            latest = self._latest
+            if latest is not None and not self.check:
+                result = self._replay(latest, args, kwargs)
+                if result is not MISSED:
+                    return result
+            return self._look_up(args, kwargs)
+
+    def _replay(self, plan: Plan, args: tuple, kwargs: dict[str, Any]) -> Any:
+        try:
+            return plan.run(args, kwargs)
+        except BaseException as error:
+            line = plan.line_of(error)
+            if line:
+                error.add_note(f"in a replay of {self.eager.__qualname__}: {line}")
+            raise
+
+    def _look_up(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """A call that's not like the latest: replay another plan, or record one."""
+        arrays: list = []
+        others: list = []
+        key = signature((args, kwargs), arrays, others)
+        plan = self.plans.get(key)
+        if plan is None:
+            return self._record(key, args, kwargs, others)
+        if self.check:
+            self._calls += 1
+            if self._calls % self.check == 0:
+                return checked_call(self, plan, arrays, others, args, kwargs)
+        result = self._replay(plan, args, kwargs)
+        if result is MISSED:  # something that it found outside has been replaced
+            self._forget(key)
+            return self._record(key, args, kwargs, others)
+        self._latest = plan
+        return result
+
+    def _forget(self, key: Any) -> None:
+        if self.plans.pop(key, None) is self._latest:
+            self._latest = None
+        self._earlier.pop(key, None)
+        self._runs.pop(key, None)
+
+    def _record(self, key: Any, args: tuple, kwargs: dict[str, Any], others: list) -> Any:
+        """Run the step, and note what it does. If that's what it did the time before, the next call replays it."""
+        recording = Recording(self.eager, args, kwargs, others, self._earlier.get(key))
+        _this_thread.capturing = True
+        try:
+            result = recording.run()
+        except BaseException:
+            self._forget(key)
+            raise
+        finally:
+            _this_thread.capturing = False
+        self._runs[key] = self._runs.get(key, 0) + 1
+        trouble = recording.trouble()
+        if not trouble:
+            self._earlier.pop(key)
+            self._keep(key, recording, others)
+        elif self._runs[key] < _RUNS - 1 or self._earlier.get(key) is None:
+            self._earlier[key] = recording.program
+        else:
+            recording.program.undo()
+            self._forget(key)
+            raise CaptureError(trouble)
+        recording.write_back()
+        return result
+
+    def _keep(self, key: Any, recording: "Recording", others: list) -> None:
+        plan = recording.plan()
+        if len(self.plans) >= _KEPT:
+            self._forget(next(iter(self.plans)))
+        self.plans[key] = plan
+        self._latest = plan
+        for x in others:
+            with contextlib.suppress(TypeError):  # not everything can be held weakly
+                weakref.finalize(x, _forget_of, weakref.ref(self), key)
+        self._captures += 1
+        if self._captures == _MANY:
+            notice(
+                ("captured often", self.eager),
+                f"{self.eager.__qualname__} was captured {_MANY} times, and each capture takes longer than a call. "
+                "Numbers that change are best given as arrays, such as np.float32(rate)",
+            )
+
+
+def _forget_of(step: Any, key: Any) -> None:
+    one = step()
+    if one is not None:
+        one._forget(key)
+
+
+def captured(step: Any = None, check: int = 0) -> Any:
+    """`step`, recorded in its first calls and replayed in later ones (CUDA.jl: ``@captured``; JAX: ``jit``).
+
+    A whole training step, forward, backward and update, becomes one order: on a CPU a list of NumPy's calls into
+    buffers that are laid out once, on a GPU one launch. It computes what the step computes, bit for bit, without the
+    Python between the calls. Arrays and NumPy's numbers among the arguments are inputs. Python's numbers, texts,
+    shapes and types are part of what's recorded: another one is recorded by itself.
+
+    Models, an optimizer's state and other arrays that the step finds outside are used where they are, and changed in
+    place. If one is replaced, the step is recorded anew. Reading a value (``float(x)``, ``if x:``, printing) raises
+    `CaptureError`, and so does all that a replay would repeat wrongly. With ``check=100``, each hundredth call also
+    runs as written, on the same numbers, and raises `CaptureError` if anything differs.
+
+    >>> model = fl.Dense(2, 1)
+    >>> state = fl.setup(fl.Descent(0.1), model)
+    >>> @captured
+    ... def step(x, y):
+    ...     loss, (grads,) = fl.withgradient(lambda m: fl.mse(m(x), y), model)
+    ...     fl.update(state, model, grads)
+    ...     return loss
+    >>> x, y = np.ones((4, 2), np.float32), np.zeros((4, 1), np.float32)
+    >>> losses = [step(x, y) for _ in range(5)]  # the first two are recorded, the others replayed
+    >>> bool(losses[4] < losses[0])
+    True
+    """
+    if step is None:
+        return functools.partial(captured, check=check)
+    check_callable("captured(step): the step", step)
+    check_whole("captured(step, check): check", check)
+    if isinstance(step, CapturedStep):
+        step = step.eager
+    return CapturedStep(step, check)
+
+
+captured.off = SWITCH.off  # type: ignore[attr-defined]
+captured.on = SWITCH.on  # type: ignore[attr-defined]

@@ -1,0 +1,176 @@
+"""A replay gives what the step gives, bit for bit: layers, losses, optimizers, state, draws, ties, types."""
+
+import numpy as np
+import pytest
+from layer_table import LAYERS
+from optimizer_table import BEFORE_ANOTHER, OPTIMIZERS
+
+import fluxlite as fl
+
+WHOLE = {"Embedding"}  # takes whole numbers
+
+
+def numbers(shape, seed, dtype=np.float32):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def trained(make, batches, loss, rule, captured, steps=20):
+    """The losses, the parameters and all other arrays after so many steps, as bytes."""
+    fl.seed(3)
+    model = make()
+    state = fl.setup(rule, model) if list(fl.trainables(model)) else None
+
+    def step(*batch):
+        def compute(m, *batch):
+            return loss(m(*batch)) if callable(m) else loss(*batch)
+
+        value, (grads, *_) = fl.withgradient(compute, model, *batch)
+        if state is not None:
+            fl.update(state, model, grads)
+        return value
+
+    run = fl.captured(step) if captured else step
+    losses = [run(*batches[i % len(batches)]) for i in range(steps)]
+    return [np.asarray(x).tobytes() for x in losses], [
+        x.tobytes() for x in fl.leaves(model) if isinstance(x, np.ndarray)
+    ]
+
+
+def square(y):
+    while isinstance(y, tuple):
+        y = y[0]
+    return np.mean(y * y)
+
+
+def entropy(y):
+    while isinstance(y, tuple):
+        y = y[0]
+    y = np.reshape(y, (-1, y.shape[-1]))
+    return fl.logitcrossentropy(y, np.eye(y.shape[-1], dtype=np.float32)[np.arange(y.shape[0]) % y.shape[-1]])
+
+
+def hubers(y):
+    while isinstance(y, tuple):
+        y = y[0]
+    return fl.huber_loss(y, np.zeros_like(y))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_every_layer(name):
+    make, shape = LAYERS[name]
+    if name in WHOLE:
+        batches = [(np.random.default_rng(i).integers(0, 4, shape),) for i in range(3)]
+    else:
+        batches = [(numbers(shape, i),) for i in range(3)]
+    for loss in (square, entropy, hubers):
+        eager = trained(make, batches, loss, fl.AdamW(0.01, decay=0.1), captured=False)
+        assert trained(make, batches, loss, fl.AdamW(0.01, decay=0.1), captured=True) == eager
+
+
+LOSSES = [fl.mse, fl.mae, fl.msle, fl.huber_loss, fl.crossentropy, fl.logitcrossentropy, fl.binarycrossentropy,
+          fl.logitbinarycrossentropy, fl.kldivergence, fl.poisson_loss, fl.hinge_loss, fl.squared_hinge_loss,
+          fl.focal_loss, fl.binary_focal_loss, fl.dice_coeff_loss, fl.tversky_loss]  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_every_loss_in_every_type(loss, dtype):
+    shares = fl.softmax(numbers((5, 3), 1)).astype(dtype)
+    targets = np.eye(3, dtype=dtype)[[0, 1, 2, 0, 1]]
+
+    def run(step):
+        return [np.asarray(x).tobytes() for i in range(6) for x in step((shares * dtype(1 - i / 100)).astype(dtype))]
+
+    def step(p):
+        value, grads = fl.withgradient(lambda p: loss(p, targets), p)
+        return value, grads[0]
+
+    assert run(fl.captured(step)) == run(step)
+
+
+DECIDES = (fl.RAdam, fl.AccumGrad)  # by a count, in Python
+RULES = [rule for rule in OPTIMIZERS if not isinstance(rule, DECIDES)]
+RULES += [fl.OptimiserChain(rule, fl.Adam(0.01)) for rule in BEFORE_ANOTHER if not isinstance(rule, DECIDES)]
+
+
+def network(dtype=np.float32):
+    rng = np.random.default_rng(0)
+    model = fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.BatchNorm(4), fl.Dropout(0.3), fl.Dense(4, 2, rng=rng))
+    return {np.float16: fl.f16, np.float32: fl.f32, np.float64: fl.f64}[dtype](model)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_every_optimizer_in_every_type(rule, dtype):
+    batches = [(numbers((6, 3), i, dtype),) for i in range(3)]
+    results = [trained(lambda: network(dtype), batches, square, rule, captured, steps=50) for captured in (False, True)]
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("rule", [fl.RAdam(0.01), fl.OptimiserChain(fl.AccumGrad(2), fl.Descent(0.1))], ids=str)
+def test_two_rules_decide_by_a_count_and_are_refused(rule):
+    with pytest.raises(fl.CaptureError, match=r"test_equal.py, line \d+: a decision"):
+        trained(network, [(numbers((6, 3), 0),)], square, rule, captured=True)
+
+
+def test_a_schedule_an_adjusted_rate_and_a_frozen_layer_need_no_word():
+    def run(captured):
+        model = network()
+        state = fl.setup(fl.Adam(0.1), model)
+
+        def step(x):
+            loss, (grads,) = fl.withgradient(lambda m: square(m(x)), model)
+            fl.update(state, model, grads)
+            return loss
+
+        fl.seed(1)
+        run = fl.captured(step) if captured else step
+        losses = []
+        for i in range(20):
+            fl.adjust(state, 0.1 / (i + 1))
+            if i == 8:
+                fl.freeze(state.layers[0])
+            if i == 14:
+                fl.thaw(state.layers[0])
+                fl.adjust(state, beta=(0.8, 0.9))
+            losses.append(run(numbers((6, 3), i)))
+        return [x.tobytes() for x in losses + [w for _, w in fl.trainables(model)]]
+
+    assert run(True) == run(False)
+
+
+def test_a_tied_weight_and_its_transpose_take_one_step():
+    def run(captured):
+        first = fl.Dense(3, 3, np.tanh, rng=np.random.default_rng(0))
+        model = fl.Chain(first, fl.Dense.of(first.weight.T, np.zeros(3, np.float32)))
+        state = fl.setup(fl.Adam(0.1), model)
+
+        def step(x):
+            loss, (grads,) = fl.withgradient(lambda m: square(m(x)), model)
+            fl.update(state, model, grads)
+            return loss, grads
+
+        run = fl.captured(step) if captured else step
+        for i in range(8):
+            loss, grads = run(numbers((6, 3), i))
+        assert grads.layers[1].weight is None and isinstance(grads, fl.Gradient)
+        return loss.tobytes(), grads.layers[0].weight.tobytes(), first.weight.tobytes()
+
+    assert run(True) == run(False)
+
+
+def test_the_older_styles():
+    def run(captured):
+        w = fl.param(np.ones((3, 2), np.float32))
+
+        def step(x):
+            loss = np.mean(np.tanh(x @ w) ** 2)
+            fl.back(loss)
+            w.data -= 0.1 * w.grad
+            w.grad[...] = 0
+            return loss.data
+
+        run = fl.captured(step) if captured else step
+        return [run(numbers((6, 3), i)).tobytes() for i in range(6)]
+
+    assert run(True) == run(False)

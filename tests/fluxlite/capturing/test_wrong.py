@@ -1,0 +1,480 @@
+"""Ways to go wrong: what would make a replay compute something else is refused, guarded, or found by ``check=``."""
+
+import collections
+import contextvars
+import dataclasses
+import functools
+import os
+import random
+import sys
+import threading
+import types
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+
+X = np.random.default_rng(0).standard_normal((6, 3)).astype(np.float32)
+
+
+def results(step, change=lambda i: None, arguments=lambda i: (X + i,), calls=8, captured=True, check=0):
+    run = fl.captured(step, check=check) if captured else step
+    found = []
+    for i in range(calls):
+        change(i)
+        found.append(np.asarray(run(*arguments(i))).tobytes())
+    return found
+
+
+# -- what's read outside is guarded ------------------------------------------------------------------------------------
+
+
+class Slotted:
+    __slots__ = ("k",)
+
+
+class Plain:
+    k = 1.0
+
+    @property
+    def doubled(self):
+        return self.hidden * 2
+
+    def method(self, x):
+        return x * 1.0
+
+
+CONTEXT = contextvars.ContextVar("CONTEXT", default=1.0)
+GLOBAL = 1.0
+
+
+def set_global(i):
+    global GLOBAL
+    GLOBAL = 1.0 + (i > 4)
+
+
+def guarded():
+    """(name, step, what changes something before call `i`); it's new in each world."""
+    space, slotted, plain, cls = types.SimpleNamespace(k=1.0), Slotted(), Plain(), type("Own", (), {"k": 1.0})
+    slotted.k = plain.hidden = 1.0
+    module, local, box = types.ModuleType("mine"), threading.local(), {"k": 1.0}
+    module.k = local.k = 1.0
+    numbers, nested, chain = [1.0], [{"k": 1.0}], collections.ChainMap(box)
+    raw = bytearray(b"\x01")
+    objects = np.array([1.0, 2.0], object)
+
+    def named(x, k=1.0):
+        return x * k
+
+    def other(x, k=1.0):
+        return x * k * 7
+
+    cached = functools.cache(lambda: space.k)
+
+    def clear(i):
+        space.k = 1.0 + (i > 4)
+        cached.cache_clear()
+
+    def setter(owner, name="k"):
+        return lambda i: setattr(owner, name, 1.0 + (i > 4))
+
+    def putter(owner, key="k"):
+        return lambda i: owner.__setitem__(key, 1.0 + (i > 4))
+
+    yield "a namespace", lambda x: x * space.k, setter(space)
+    yield "slots", lambda x: x * slotted.k, setter(slotted)
+    yield "a class", lambda x: x * cls.k, setter(cls)
+    yield "a class, through an object", lambda x: x * plain.k, lambda i: i == 5 and setattr(plain, "k", 3.0)
+    yield "a property", lambda x: x * plain.doubled, setter(plain, "hidden")
+    yield "a method", lambda x: cls.f(x), lambda i: setattr(cls, "f", named if i < 5 else other)
+    yield "hasattr", lambda x: x * hasattr(cls, "flag"), lambda i: i == 5 and setattr(cls, "flag", 1)
+    yield "a module", lambda x: x * module.k, setter(module)
+    yield "a context variable", lambda x: x * CONTEXT.get(), lambda i: CONTEXT.set(1.0 + (i > 4))
+    yield "a thread's own", lambda x: x * local.k, setter(local)
+    yield "the last of a list", lambda x: x * numbers[-1], lambda i: i == 5 and numbers.append(3.0)
+    yield "a dict", lambda x: x * box["k"], putter(box)
+    yield "a dict in a list", lambda x: x * nested[0]["k"], putter(nested[0])
+    yield "a chain of dicts", lambda x: x * chain["k"], putter(box)
+    yield "getattr", lambda x: x * getattr(space, "k"), setter(space)  # noqa: B009
+    yield "a global", lambda x: x * GLOBAL, set_global
+    yield "a function's default", lambda x: named(x), lambda i: setattr(named, "__defaults__", (1.0 + (i > 4),))
+    yield "a function's code", lambda x: named(x), lambda i: i == 5 and setattr(named, "__code__", other.__code__)
+    yield "a cached function", lambda x: x * cached(), clear
+    yield "bytes", lambda x: x * raw[0], lambda i: raw.__setitem__(0, 1 + (i > 4))
+    yield "an array of objects", lambda x: x * objects[0], putter(objects, 0)
+    yield "the sign of zero", lambda x: np.copysign(x, space.k), lambda i: setattr(space, "k", 0.0 if i < 5 else -0.0)
+
+
+@pytest.mark.parametrize("number", range(22))
+def test_what_a_step_reads_is_read_again_when_it_changes(number):
+    worlds = []
+    for captured in (False, True):
+        _, step, change = list(guarded())[number]
+        worlds.append(results(step, change, captured=captured))
+    assert worlds[0] == worlds[1]
+
+
+def test_the_table_above_is_whole():
+    assert len(list(guarded())) == 22
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    w: object
+
+
+Pair = collections.namedtuple("Pair", "w k")
+
+
+def holders(w):
+    yield lambda x: x + w * 2
+    yield lambda x, w=w: x + w * 2
+    for holder in ((w, 1), Pair(w, 1), [w], {0: w}, collections.deque([w])):
+        yield functools.partial(lambda holder, x: x + holder[0] * 2, holder)
+    frozen = Frozen(w)
+    yield lambda x: x + frozen.w * 2
+    yield functools.partial(lambda w, x: x + w * 2, w)
+
+
+@pytest.mark.parametrize("number", range(9))
+def test_an_array_is_found_wherever_it_is_and_read_at_each_call(number):
+    worlds = []
+    for captured in (False, True):
+        w = np.ones(3, np.float32)
+        step = list(holders(w))[number]
+        step = functools.partial(step) if not hasattr(step, "__qualname__") else step
+        worlds.append(results(lambda x, step=step: step(x), lambda i, w=w: w.__setitem__(0, i), captured=captured))
+    assert worlds[0] == worlds[1]
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+
+
+def in_order(parts):
+    total = 0
+    for part in parts.values():
+        total = total * 2 + part
+    return total
+
+
+ARGUMENTS = [
+    (lambda a, k: a * k, lambda i: (X, i // 3)),
+    (lambda a, k: a * (5 if k is True else 7), lambda i: (X, 1 if i < 4 else True)),
+    (lambda a, k: np.copysign(a, k), lambda i: (X, 0.0 if i < 4 else -0.0)),
+    (lambda a, k: a * k, lambda i: (X, float("nan"))),
+    (lambda a, k: a * k, lambda i: (X, np.float32(i))),
+    (lambda a, k: a * k, lambda i: (X, np.array(i, np.float32))),
+    (lambda a: a * 2, lambda i: (X if i < 4 else X.astype(float),)),
+    (lambda a: a * 2, lambda i: (X if i < 4 else X[:4],)),
+    (lambda a: np.sum(np.tanh(a), axis=0), lambda i: (X if i < 4 else np.asfortranarray(X),)),
+    (lambda a: np.sum(np.tanh(a)), lambda i: (X[::2].copy() if i < 4 else X[::2],)),
+    (in_order, lambda i: ({"p": X, "q": X * 3} if i < 4 else {"q": X * 3, "p": X},)),
+    (lambda t, i: t[i], lambda i: (np.arange(30.0).reshape(10, 3), np.array([i, 0, 2]))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(ARGUMENTS)))
+def test_another_signature_is_another_call(number):
+    step, arguments = ARGUMENTS[number]
+    assert results(step, arguments=arguments) == results(step, arguments=arguments, captured=False)
+
+
+def test_an_argument_that_is_changed_in_place_is_changed_for_the_caller():
+    def step(x):
+        x *= 2
+        return x + 1
+
+    def run(captured):
+        x = X.copy()
+        return results(step, arguments=lambda i: (x,), captured=captured), x.tobytes()
+
+    assert run(True) == run(False)
+
+
+def test_two_names_for_memory_that_is_changed_are_refused_from_the_start_and_later():
+    w = np.ones((6, 3), np.float32)
+
+    def step(x):
+        w[...] = w - 0.5
+        return w + x[::2].sum()
+
+    with pytest.raises(fl.CaptureError, match="shares memory with an array that the step changes"):
+        fl.captured(step)(w)
+    assert (w == 1).all(), "all is put back"
+    run = fl.captured(step)
+    for _ in range(4):
+        run(X)
+    with pytest.raises(fl.CaptureError, match="shares memory"):
+        run(w)
+
+    def twice(a, b):
+        a *= 2
+        return a + b
+
+    run = fl.captured(twice)
+    for _ in range(4):
+        run(X.copy(), X)
+    with pytest.raises(fl.CaptureError, match="shares memory"):
+        run(w, w)
+
+
+# -- what a replay would repeat ----------------------------------------------------------------------------------------
+
+rng = np.random.default_rng(0)
+own_random = random.Random(0)
+iterator = iter([1.0] * 100)
+kept: list = []
+counter = types.SimpleNamespace(n=0)
+
+
+def count(x):
+    counter.n += 1
+    return x
+
+
+def keep(x):
+    kept.append(x * 2)
+    return x
+
+
+REFUSED = {
+    "float(x)": lambda x: x * float(x[0, 0]),
+    "a decision": lambda x: x if x.sum() > 0 else -x,
+    "printing": lambda x: print(f"{x.sum():.3f}"),
+    "np.asarray": lambda x: np.asarray(x),
+    "a mask": lambda x: x[x > 0],
+    "nonzero": lambda x: np.nonzero(x),
+    "unique": lambda x: np.unique(x),
+    "array_equal": lambda x: np.array_equal(x, x),
+    "tolist": lambda x: x.tolist(),
+    "int index": lambda x: [1, 2, 3][np.argmax(x[0])],
+    "random.random": lambda x: x * random.random(),
+    "np.random": lambda x: x + np.random.rand(),  # noqa: NPY002
+    "a generator of Python's": lambda x: x * (own_random.random() < 2),
+    "a branch on a generator": lambda x: x if rng.random() < 0.99 else -x,
+    "a distribution": lambda x: x + rng.standard_normal(x.shape),
+    "an iterator": lambda x: x * next(iterator),
+    "a count": count,
+    "what's kept": keep,
+    "eval": lambda x: x * eval("2"),
+    "objects": lambda x: x * np.array([1, 2, 3], object),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_replay_would_repeat_is_refused_with_the_line(name):
+    with pytest.raises(fl.CaptureError) as caught:
+        results(REFUSED[name])
+    assert "replay" in str(caught.value) or "captured(step)" in str(caught.value)
+
+
+def test_draws_from_a_generator_are_drawn_at_each_replay():
+    def run(captured):
+        rng = np.random.default_rng(3)
+        return results(lambda x: x * (rng.random(x.shape, dtype=np.float32) > 0.5), captured=captured), rng.random()
+
+    assert run(True) == run(False)
+
+
+def test_a_host_number_that_changes_is_named_with_both_values():
+    times = iter(range(1, 100))
+
+    def step(x, clock=lambda: 1 / (len(kept_calls) + 1)):
+        return x * clock()
+
+    kept_calls = [0]
+    run = fl.captured(step)
+    run(X)
+    kept_calls.append(next(times))
+    with pytest.raises(fl.CaptureError, match=r"called with 0\.25, and the time before with 0\.3333"):
+        run(X)
+        kept_calls.append(next(times))
+        run(X)
+
+
+def test_check_finds_what_cannot_be_seen(monkeypatch):
+    monkeypatch.setenv("FACTOR", "1")
+
+    def step(x):
+        return x * float(os.environ["FACTOR"])
+
+    run = fl.captured(step, check=2)
+    for _ in range(4):
+        run(X)
+    monkeypatch.setenv("FACTOR", "2")
+    with pytest.raises(fl.CaptureError, match="a replay doesn't give what the step itself gives"):
+        for _ in range(2):
+            run(X)
+
+
+def test_check_leaves_a_right_step_as_it_is():
+    def run(check):
+        model = fl.Chain(fl.Dense(3, 4, np.tanh, rng=np.random.default_rng(0)), fl.BatchNorm(4), fl.Dropout(0.5))
+        state = fl.setup(fl.Adam(0.1), model)
+        fl.seed(1)
+
+        def step(x):
+            loss, (grads,) = fl.withgradient(lambda m: np.mean(m(x) ** 2), model)
+            fl.update(state, model, grads)
+            return loss
+
+        return results(step, check=check), [x.tobytes() for x in fl.leaves(model) if isinstance(x, np.ndarray)]
+
+    assert run(1) == run(0)
+
+
+# -- refused at the second run: all is as before -----------------------------------------------------------------------
+
+
+def test_after_a_refusal_all_is_as_before_the_call():
+    model = fl.Chain(fl.Dense(3, 4, np.tanh), fl.BatchNorm(4), fl.Dropout(0.5))
+    state = fl.setup(fl.Adam(0.1), model)
+    held = []
+
+    def step(x):
+        loss, (grads,) = fl.withgradient(lambda m: np.mean(m(x) ** 2), model)
+        fl.update(state, model, grads)
+        held.append(1)  # at the second run, it isn't what it was
+        return loss
+
+    def everything():
+        arrays = [x.tobytes() for x in (*fl.leaves(model), *fl.leaves(state)) if isinstance(x, np.ndarray)]
+        counts = [x for x in fl.leaves(state) if type(x) is int]
+        return arrays, counts, fl.get_device("CPU").rng.bit_generator.state
+
+    run = fl.captured(step)
+    with pytest.raises(fl.CaptureError, match=r"changes \[\d+\] of a list"):
+        for _ in range(5):
+            before = everything()
+            run(X)
+    assert str(everything()) == str(before)
+
+
+# -- errors in a replay ------------------------------------------------------------------------------------------------
+
+
+def test_an_error_in_a_replay_leaves_the_state_as_before_the_call_or_as_after_it_and_names_the_line():
+    table = np.arange(30, dtype=np.float32).reshape(10, 3)
+    total = np.zeros(3, np.float32)
+
+    def step(rows):
+        found = table[rows]
+        total[...] = total + found.sum(0)
+        return found
+
+    run = fl.captured(step)
+    for _ in range(3):
+        run(np.array([1, 2]))
+    before = total.copy()
+    with pytest.raises(IndexError) as caught:
+        run(np.array([1, 20]))
+    assert (total == before).all()
+    assert any("test_wrong.py, line" in note for note in caught.value.__notes__)
+
+
+def test_a_floating_point_error_comes_as_it_does_eagerly_and_nothing_is_half_done():
+    def run(divide):
+        a, b = np.ones(3, np.float32), np.ones(3, np.float32)
+
+        def step(x):
+            divide(a, x)
+            b[...] = b + 1
+            return b
+
+        replay = fl.captured(step)
+        for _ in range(3):
+            replay(np.ones(3, np.float32))
+        with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+            replay(np.zeros(3, np.float32))
+        return a[0], b[0]
+
+    assert run(lambda a, x: np.copyto(a, a / x)) == (1, 4), "as before the call"
+    assert run(lambda a, x: np.divide(a, x, out=a)) == (np.inf, 5), "as after it"
+
+
+def trained():
+    model = fl.Dense(3, 2, rng=np.random.default_rng(0))
+    state = fl.setup(fl.Adam(0.1), model)
+
+    def step(x):
+        loss, (grads,) = fl.withgradient(lambda m: np.mean(m(x) ** 2), model)
+        fl.update(state, model, grads)
+        return loss
+
+    def everything():
+        found = [x.tobytes() for x in (*fl.leaves(model), *fl.leaves(state)) if isinstance(x, np.ndarray)]
+        return found + [leaf for leaf in fl.leaves(state) if type(leaf) is int]
+
+    return step, everything
+
+
+def interrupted_before(run, wanted):
+    """Call ``run(X)``, and stop it at a line of the replay, before that's done. Whether there was such a line."""
+    lines = 0
+
+    def trace(frame, event, argument):
+        nonlocal lines
+        if frame.f_code.co_filename != "<captured>":
+            return None
+        if event == "line":
+            lines += 1
+            if lines == wanted:
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        run(X)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def interrupted_after(run, wanted):
+    """The same, just after a call of the replay's, as Ctrl-C comes."""
+    calls = 0
+
+    def interrupting(function):
+        def call(*args, **kwargs):
+            nonlocal calls
+            result = function(*args, **kwargs)
+            calls += 1
+            if calls == wanted:
+                raise KeyboardInterrupt
+            return result
+
+        return call
+
+    (plan,) = run.plans.values()
+    before = dict(plan.space)
+    plan.space |= {name: interrupting(x) for name, x in before.items() if isinstance(x, np.ufunc)}
+    try:
+        run(X)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        plan.space |= before
+    return False
+
+
+@pytest.mark.parametrize("interrupted", [interrupted_before, interrupted_after])
+def test_ctrl_c_comes_before_a_step_or_after_it_and_never_between(interrupted):
+    step, everything = trained()
+    run = fl.captured(step)
+    eager, all_eager = trained()
+    for _ in range(3):
+        run(X)
+        eager(X)
+    number = 0
+    for wanted in range(1, 300):
+        before = everything()
+        assert before == all_eager()
+        if not interrupted(run, wanted):
+            break
+        number += 1
+        if everything() != before:
+            eager(X)
+    assert number > 20
