@@ -17,8 +17,11 @@ class Tree(Protocol):
     """
 
 
-# A tree that comes back as the same type: ``gpu(model)`` is a model of the same class, with other arrays.
+# What comes back as the same type: ``gpu(model)`` is a model of the same class, with other arrays.
+T = TypeVar("T")
 Model = TypeVar("Model")
+
+DType = np.dtype | type | str  # np.float32, or "float32"
 
 
 class Array(Protocol):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .annotations import Array, Tree
+from .annotations import Array, DType, Tree
 from .array_kinds import array_kind, plain_types, several_cards
 from .tree.flat import KeyPath, flatten
 from .tree.ties import is_array, is_tracked, on_card_of
@@ -131,7 +131,7 @@ def scatter_add(like: Array, index: Any, values: Array) -> Array:
 
 
 @primitive
-def astype(x: Array, dtype: Any) -> Array:
+def astype(x: Array, dtype: DType) -> Array:
     """`x` with another dtype; itself if it has that already."""
     return x.astype(dtype, copy=False)
 

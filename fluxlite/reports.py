@@ -88,7 +88,7 @@ class Explanation:
 
     def __init__(self, model: Tree) -> None:
         self._moving: dict[int, LibraryArray] = {}  # the arrays that move, by the number of the leaf: a tied one once
-        self._out_of_reach: dict[str, Any] = {}
+        self._out_of_reach: dict[str, LibraryArray] = {}
         root = root_row(model)
         self._flat = root.flat
         self._paths = root.flat.paths()
@@ -182,7 +182,7 @@ class Explanation:
             return "does not train"
         return f"does not train: {row.left_out_by.__name__} does not name it trainable"
 
-    def _shut(self, drawn: DrawnRow, kind: str, why: str, x: Any, path: KeyPath) -> DrawnRow:
+    def _shut(self, drawn: DrawnRow, kind: str, why: str, x: Tree, path: KeyPath) -> DrawnRow:
         """`drawn` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is without any."""
         for place, array in arrays_inside(x, path):
             self._out_of_reach[str(place)] = array
@@ -226,7 +226,7 @@ def _bytes(arrays: Iterable) -> dict[str, int]:
     return dict(sums)
 
 
-def describe(x: Any) -> str:
+def describe(x: Tree) -> str:
     if is_array(x):
         return f"{x.dtype} {tuple(x.shape)}"
     for kinds, words in _WORDS:

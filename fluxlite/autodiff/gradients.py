@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Array, Model, Tree
+from ..annotations import Array, T, Tree
 from ..array_kinds import can_freeze, plain_types, several_cards
 from ..arrays import astype, on_card_of, refuse_tensor
 from ..helping import Readable
@@ -97,7 +97,7 @@ def withgradient(f: Callable, *args: Tree) -> tuple[Any, Any]:
     return plain_value, tuple(gradients)
 
 
-def stop_gradient(x: Model) -> Model:
+def stop_gradient(x: T) -> T:
     """`x`, an array or a model, as a constant: no gradient flows through it, not even an outer call's.
 
     JAX: ``stop_gradient``, Zygote: ``ignore_derivatives``.

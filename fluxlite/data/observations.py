@@ -5,12 +5,12 @@ belong together: ``(X, Y)``. Anything else with ``len(data)`` and ``data[i]``, s
 element is an observation. From an array on a GPU, observations are picked there.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..annotations import Tree
+from ..annotations import Array, Tree
 from ..array_kinds import can_freeze
 from ..arrays import device_of, on_card_of, refuse_tensor
 from ..devices.base import CPU
@@ -76,7 +76,7 @@ class Places:
         self.these = these
         self.copies = copies  # of all numbers, by device; all parts share them
 
-    def on(self, device: Any) -> Any:
+    def on(self, device: Any) -> Array:
         if device not in self.copies:
             self.copies[device] = device.receive(self.numbers)
         return self.copies[device][self.these]
@@ -91,7 +91,7 @@ def _one_or_places(numbers: Any) -> int | Places:
     return int(numbers)
 
 
-def numbers_of(index: slice | Places, count: int) -> Any:
+def numbers_of(index: slice | Places, count: int) -> Sequence[int]:
     if isinstance(index, slice):
         return range(count)[index]
     return index.on(CPU).tolist()
@@ -221,7 +221,7 @@ def mapobs(function: Callable[[Any], Any], data: Tree) -> MappedObs:
     return MappedObs(function, data)
 
 
-def generator(rng: Any) -> "np.random.Generator":
+def generator(rng: "np.random.Generator | int | None") -> "np.random.Generator":
     """`rng`, or one with this seed; for None, the next that `fluxlite.seed` gives."""
     if rng is None:
         return next_generator(ORDERS)
@@ -229,13 +229,18 @@ def generator(rng: Any) -> "np.random.Generator":
 
 
 @explained("data, and perhaps a generator")
-def shuffleobs(data: Tree, rng: Any = None) -> Any:
+def shuffleobs(data: Tree, rng: "np.random.Generator | int | None" = None) -> Any:
     """`data` in a random order, drawn once with the generator or seed `rng` (MLUtils: ``shuffleobs``)."""
     return part(data, Places(generator(rng).permutation(numobs(data))))
 
 
 @explained("data, and fractions between 0 and 1, such as 0.8 or (0.6, 0.2), with a sum of at most 1")
-def splitobs(data: Tree, at: float | tuple[float, ...] = 0.8, shuffle: bool = False, rng: Any = None) -> tuple:
+def splitobs(
+    data: Tree,
+    at: float | tuple[float, ...] = 0.8,
+    shuffle: bool = False,
+    rng: "np.random.Generator | int | None" = None,
+) -> tuple:
     """`data` in two parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
 
     ``at=(0.6, 0.2)`` gives three parts, ``(0.8, 0.2)`` two. Arrays in them are read-only views; with `shuffle`, copies.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..annotations import Array, Model
+from ..annotations import Array, DType, T
 from ..array_kinds import ArrayKind, register
 from ..arrays import add_at_on_the_host, device_of
 from ..helping import Readable
@@ -23,7 +23,7 @@ SYNCHRONIZE = "synchronize"
 listeners: list[Callable[..., None]] = []  # open receipts hear of what real devices do; a simulated GPU has its own
 
 
-def tell(device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
+def tell(device: "Device", kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
     """Report to all listeners: `times` copies, `nbytes` in all, or that many waits."""
     for listener in list(listeners):
         listener(device, kind, name, times, nbytes, explicit)
@@ -68,7 +68,7 @@ class Device(metaclass=Readable):
         self._seeded: Seeding | None = None  # the latest `fluxlite.seed` that its generator knows of
 
     @explained()
-    def __call__(self, x: Model, dtype: Any = DEFAULT) -> Model:
+    def __call__(self, x: T, dtype: DType | None = DEFAULT) -> T:
         """`x`, an array, a container or a registered model, with its arrays on this device. `x` itself doesn't change.
 
         On the way to a GPU, float64 becomes float32, even in complex numbers. ``dtype=None`` keeps it;

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Array, LibraryArray, Model, Tree
+from ..annotations import Array, DType, LibraryArray, T, Tree
 from ..arrays import device_of, move, refuse_tensor
 from ..messages import notice, warn
 from ..tree.flat import Flat, KeyPath, flatten
@@ -17,7 +17,7 @@ from ..tree.walks import check_open
 DEFAULT = "float32 for float64"  # it shows up in signatures
 
 
-def moved(device: Any, x: Model, dtype: Any = DEFAULT) -> Model:
+def moved(device: Any, x: T, dtype: DType | None = DEFAULT) -> T:
     """`x` with all its arrays on `device`. This is `Device.__call__`."""
     wanted = dtype if dtype is None or dtype is DEFAULT else np.dtype(dtype)
     flat = flatten(x)

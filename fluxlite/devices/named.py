@@ -3,9 +3,8 @@
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from ..annotations import Model, Tree
+from ..annotations import DType, T, Tree
 from ..arrays import device_of
 from ..messages import say
 from ..words import explained, in_words, many
@@ -108,7 +107,7 @@ NVIDIA = names_of("NVIDIA", "CUDA")
 
 
 @explained()
-def cu(x: Model, dtype: Any = DEFAULT) -> Model:
+def cu(x: T, dtype: DType | None = DEFAULT) -> T:
     """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Without either, `RuntimeError`."""
     return moved(NVIDIA[-1](), x, dtype)
 

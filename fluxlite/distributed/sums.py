@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations import Array, Model, Tree
+from ..annotations import Array, LibraryArray, T, Tree
 from ..arrays import device_of, on_card_of
 from ..data.observations import MappedObs, numobs, part
 from ..devices.base import CPU
@@ -54,7 +54,7 @@ def allreduce(x: Any, op: str = "sum") -> Any:
 
 
 @explained("an array or a number, and a worker")
-def broadcast(x: Model, root: int = 0) -> Model:
+def broadcast(x: T, root: int = 0) -> T:
     """What worker `root` has as `x`, for all; arrays change in place (Flux: ``bcast!``; PyTorch: ``broadcast``)."""
     if isinstance(x, (Number, np.generic)):
         return everyone().same(x, root)
@@ -62,7 +62,7 @@ def broadcast(x: Model, root: int = 0) -> Model:
 
 
 @explained("a model, an optimizer's state or an array, and a worker")
-def synchronize(x: Model, root: int = 0) -> Model:
+def synchronize(x: T, root: int = 0) -> T:
     """Give all workers what worker `root` has in `x`, a model or an optimizer's state (Flux: ``synchronize!``).
 
     Arrays, generators and an optimizer's memory are changed in place, so ties stay. ``train(…, distributed=True)`` does
@@ -71,7 +71,7 @@ def synchronize(x: Model, root: int = 0) -> Model:
     return take_from(everyone(), x, root)
 
 
-def take_from(group: Group, x: Model, root: int = 0) -> Model:
+def take_from(group: Group, x: T, root: int = 0) -> T:
     forms = {}
     for path, node in nodes(x):
         if isinstance(node, Leaf) or is_array(node):
@@ -85,7 +85,7 @@ def take_from(group: Group, x: Model, root: int = 0) -> Model:
     return x
 
 
-def _form(x: Any) -> str:
+def _form(x: Leaf | LibraryArray) -> str:
     if isinstance(x, Leaf):
         return f"{x.rule}, frozen={x.frozen}"
     return f"an array of {x.dtype}, shape {x.shape}"
@@ -190,7 +190,7 @@ def _cut(bucket: list, content: Any) -> list[Step]:
     return found
 
 
-def wide(x: Any) -> np.dtype:
+def wide(x: Array) -> np.dtype:
     """The type that's added up: MPI knows no half precision, and many small numbers would lose digits in it."""
     if x.dtype.kind in "biuc":
         return x.dtype

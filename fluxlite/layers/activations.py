@@ -8,7 +8,6 @@ undecided at a corner, there's another next to it.
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -115,7 +114,7 @@ logcosh = curve(
 
 
 @on_card_of_argument
-def rrelu(x: Array, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Array:
+def rrelu(x: Array, lower: float = 1 / 8, upper: float = 1 / 3, rng: "np.random.Generator | None" = None) -> Array:
     """`leakyrelu` with a slope drawn for each element, by `rng` or the device's generator (NNlib: ``rrelu``)."""
     x = floats(x)
     like = plain(x)

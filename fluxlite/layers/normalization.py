@@ -15,7 +15,7 @@ from ..autodiff.tracked import TrackedArray, plain
 from ..messages import warn
 from ..tree.flat import KeyPath
 from ..words import InputError, ShapeError, check_number, check_whole
-from .layer import Layer, layer, split_activation
+from .layer import Generator, Layer, layer, split_activation
 from .printing import settings
 
 
@@ -213,7 +213,7 @@ class Dropout(Layer):
 
     active = None
 
-    def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Any = None) -> None:
+    def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Generator = None) -> None:
         check_number("Dropout(p), a probability,", p)
         if p > 1:
             raise ValueError(f"Dropout(p) is a probability, at most 1, got {p}")

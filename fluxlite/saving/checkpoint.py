@@ -174,7 +174,7 @@ def leaf_state(path: KeyPath, x: Any) -> Any:
 # -- random number generators --------------------------------------------------------------------------------------
 
 
-def generator_of(x: Any) -> Any:
+def generator_of(x: Tree) -> Any:
     if isinstance(x, (Device, DataLoader, MovedLoader)):
         x = x.rng
     if isinstance(x, (np.random.Generator, *generator_types())):
@@ -285,7 +285,7 @@ class Loading:
             count += 1
         return keys
 
-    def _add_leaf(self, path: KeyPath, x: Any, source: Any) -> None:
+    def _add_leaf(self, path: KeyPath, x: Tree, source: Tree) -> None:
         if is_array(x):
             self._add_array(path, x, source)
         elif isinstance(x, Leaf):
@@ -298,7 +298,7 @@ class Loading:
         else:
             self._check_leaf(path, x, source)
 
-    def _check_leaf(self, path: KeyPath, x: Any, source: Any) -> None:
+    def _check_leaf(self, path: KeyPath, x: Tree, source: Tree) -> None:
         """Numbers, functions and rates stay as they are, but no array may get lost."""
         leaf_state(path, x)
         if is_array(source):
@@ -334,7 +334,7 @@ class Loading:
         if CPU.receive(again).tobytes() != CPU.receive(expected).tobytes():  # a NaN is like itself
             raise ValueError(f"{first_path} and {path} are one tied parameter, the source has two different ones")
 
-    def _add_memory(self, path: KeyPath, leaf: Leaf, source: Any) -> None:
+    def _add_memory(self, path: KeyPath, leaf: Leaf, source: Tree) -> None:
         """An optimizer's numbers are copied too, such as the number of steps."""
         if not isinstance(source, dict) or not {"rule", "memory"} <= set(source):
             raise ValueError(f"{path} is an optimizer's memory, the source has {in_words(source)}")

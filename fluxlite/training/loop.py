@@ -290,7 +290,7 @@ class Run:
             raise ValueError(f"data has no batches in epoch {number}: give a DataLoader, or a list of batches")
         self.end_epoch()
 
-    def step(self, batch: Any) -> None:
+    def step(self, batch: Tree) -> None:
         history = self.history
         self.whole = False
         if self.captured is not None and history.steps > 0:
@@ -328,7 +328,7 @@ class Run:
         if len(self.pending) == self.check_every:
             self.look()
 
-    def gradient(self, batch: Any) -> tuple[Any, Any]:
+    def gradient(self, batch: Tree) -> tuple[Any, Any]:
         if self.workers.rows == 0:  # others have some of this batch
             return 0.0, None
         arguments = _arguments(batch)

@@ -45,7 +45,7 @@ def confusion_matrix(prediction: Array, target: Array, axis: int = -1) -> np.nda
     return np.bincount(rows * count + columns, minlength=count * count).reshape(count, count)
 
 
-def _class_numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, Any, int | None]:
+def _class_numbers(name: str, prediction: Array, target: Array, axis: int) -> tuple[Array, Array, int | None]:
     """The numbers of the classes, predicted and right, and how many classes have scores."""
     refuse_tensor(name, prediction)
     refuse_tensor(name, target)
@@ -73,18 +73,18 @@ def _class_numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[
     raise ValueError(f"{name}: for scores of shape {prediction.shape}, {wanted} {got}")
 
 
-def _as_array(x: Any) -> Any:
+def _as_array(x: Any) -> Array:
     if isinstance(x, (list, tuple)):
         return np.asarray(x)
     return plain(x)
 
 
-def _are_rows(target: Any, axis: int) -> bool:
+def _are_rows(target: Array, axis: int) -> bool:
     """Whether it's probabilities or one-hot rows: what's as whole may also be the numbers of pixels' classes."""
     return target.dtype.kind == "f" or bool(np.all(np.sum(target, axis=axis) == 1))
 
 
-def _are_whole(x: Any) -> bool:
+def _are_whole(x: Array) -> bool:
     return x.dtype.kind in "iub" or bool(np.all(x == np.floor(x)))
 
 
@@ -104,7 +104,7 @@ def normalise(x: Array, axis: int = -1, eps: float = 1e-5) -> Array:
         return result
 
 
-def _first_along(axis: Any, ndim: int) -> tuple[slice, ...]:
+def _first_along(axis: int, ndim: int) -> tuple[slice, ...]:
     """The index of the first numbers along `axis`, or several, in an array of `ndim` axes; all axes stay."""
     if axis is None:
         return (slice(1),) * ndim

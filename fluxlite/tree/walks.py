@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..annotations import Array, Model, Tree
+from ..annotations import Array, T, Tree
 from ..array_kinds import several_cards
 from ..helping import NOT_GIVEN
 from ..words import explained
@@ -21,12 +21,12 @@ _AT_LEAVES = lambda path, node: is_leaf(node)  # noqa: E731  (in the signature i
 @explained()
 def fmap_with_path(
     function: Callable,
-    x: Model,
+    x: T,
     *others: Tree,
     exclude: Callable[[KeyPath, Any], bool] = _AT_LEAVES,
     prune: Any = NOT_GIVEN,
     cache: bool = True,
-) -> Model:
+) -> T:
     """`fmap` whose `function` and `exclude` also get the path: ``function(path, leaf, …)``.
 
     >>> fmap_with_path(lambda path, leaf: str(path), {"layers": [1, 2]})
@@ -43,12 +43,12 @@ def fmap_with_path(
 @explained()
 def fmap(
     function: Callable,
-    x: Model,
+    x: T,
     *others: Tree,
     exclude: Callable[[Any], bool] = is_leaf,
     prune: Any = NOT_GIVEN,
     cache: bool = True,
-) -> Model:
+) -> T:
     """A new tree like `x` with ``function(leaf)`` for every leaf (Flux: ``fmap``).
 
     An array at two places is handed over once, and its result stands at both: ties survive, even between ``W`` and
