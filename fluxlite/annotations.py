@@ -19,8 +19,8 @@ class Tree(Protocol):
     """
 
 
-# What comes back as the same type: ``gpu(model)`` is a model of the same class, with other arrays. An array comes back as
-# an array, perhaps of another library, which no type could say without saying where it is.
+# What comes back as the same type: ``gpu(model)`` is a model of the same class, with other arrays.
+# An array comes back as an array, though perhaps as another library's: NumPy's type can't know that.
 T = TypeVar("T")
 Model = TypeVar("Model")  # the same, where it's a model
 
