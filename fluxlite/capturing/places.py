@@ -7,10 +7,12 @@ at a later call, that call captures anew.
 
 import array
 import collections
+import contextlib
 import contextvars
 import dis
 import functools
 import io
+import operator
 import random
 import sys
 import threading
@@ -23,11 +25,11 @@ import numpy as np
 
 from ..optim.update import Leaf, OptimiserRule
 from ..words import in_words
-from .program import CaptureError, Program
-from .recorded import CapturedArray, CapturedGenerator, CapturedNumber, wrap, write
+from .program import CaptureError, Program, check_plain
+from .recorded import CapturedArray, CapturedGenerator, CapturedNumber, are_one, wrap, write
 
-_SIMPLE = (type(None), bool, int, float, complex, str, bytes, np.ufunc, np.dtype, np.generic, types.BuiltinFunctionType,
-           type(...), range, slice)  # fmt: skip
+_SIMPLE = {type(None), bool, int, float, complex, str, bytes, np.ufunc, types.BuiltinFunctionType, type(...), range,
+           slice, types.CodeType}  # fmt: skip
 _OURS = tuple(sys.modules[name].__path__[0] for name in ("fluxlite", "numpy"))
 _ENOUGH = 20_000  # places: what reaches more has got into something that isn't the step's own
 _GONE = object()
@@ -106,11 +108,14 @@ class Places:
     """All places that a step, and what it's called with, can reach."""
 
     def __init__(self, step: Any, arguments: Any = ()) -> None:
+        self._step = step
         self._names: set[str] = set()
+        self._arguments = set(map(id, arguments))  # which a plan holds weakly
         names = None
         while names != self._names:  # which attributes count is known once all functions have been met
             names = set(self._names)
             self._find([step, *arguments])
+        self._seen.clear()
 
     def _find(self, beginnings: list) -> None:
         self.arrays: list[Place] = []  # those that hold arrays, generators, or a tuple with some
@@ -118,6 +123,7 @@ class Places:
         self.containers: list[Container] = []
         self.variables: list[tuple[contextvars.ContextVar, Any]] = []
         self.leaves: list[Leaf] = []
+        self.classes: list[tuple[Any, type]] = []  # objects, and of which class they were
         self.absent: list[tuple[dict, str]] = []  # variables and names that aren't there, such as a builtin's
         self.sizes: list[tuple[Any, int]] = []  # of classes and modules: how many names they have
         self.bytes: list[tuple[Any, bytes]] = []  # bytearrays and their kin, and what was in them
@@ -137,11 +143,14 @@ class Places:
 
     def _look_into(self, x: Any) -> None:
         kind = type(x)
-        if isinstance(x, _SIMPLE) or (kind is np.ndarray and not x.dtype.hasobject) or id(x) in self._seen:
+        if kind in _SIMPLE or isinstance(x, np.generic) or id(x) in self._seen:
             return
         self._seen[id(x)] = x
-        if kind is np.ndarray:  # of objects: Python's own, one by one
-            self._container(x.reshape(-1))
+        if isinstance(x, np.ndarray):
+            if x.dtype.hasobject:  # Python's own, one by one
+                self._container(x.reshape(-1))
+            else:
+                check_plain(x, "what the step finds outside")
         elif isinstance(x, Leaf):
             self._leaf(x)
         elif isinstance(x, OptimiserRule) or kind in (CapturedArray, CapturedNumber):
@@ -149,6 +158,8 @@ class Places:
         elif hasattr(kind, "__primitive__"):
             self._attribute(x, "value")
             self._attribute(x, "grad")
+        elif getattr(kind, "is_a_captured_step", False):  # as part of this one, it runs as it's written
+            self._waiting.append(x.eager)
         elif isinstance(x, types.FunctionType):
             self._function(x)
         elif isinstance(x, types.MethodType):
@@ -178,6 +189,8 @@ class Places:
             self.generators.append((x, x.getstate()))
         elif isinstance(x, functools._lru_cache_wrapper):
             self._waiting.append(x.__wrapped__)
+        elif isinstance(x, operator.attrgetter):
+            self._names |= {part for name in x.__reduce__()[1] for part in name.split(".")}
         elif isinstance(x, weakref.ref):
             self._waiting.append(x())
         elif isinstance(x, threading.local):
@@ -189,9 +202,15 @@ class Places:
             )
         else:
             self._object(x)
+            return
+        if isinstance(x, (list, dict, tuple, set, frozenset)) and hasattr(x, "__dict__"):
+            self._object(x)  # a subclass may have more
 
     def _function(self, f: Any) -> None:
-        if f.__code__.co_filename.startswith(_OURS):
+        if f.__code__.co_filename.startswith(_OURS) and f is not self._step:  # `train` has a step of its own
+            for cell in f.__closure__ or ():  # of a decorator of ours, which has a function of yours
+                with contextlib.suppress(ValueError):  # an empty cell
+                    self._waiting.append(cell.cell_contents)
             return
         self._names |= names_in_code(f)
         self._attribute(f, "__code__")
@@ -217,7 +236,8 @@ class Places:
         if f.__defaults__ or f.__kwdefaults__:
             self._attribute(f, "__defaults__")
             self._attribute(f, "__kwdefaults__")
-        self._waiting += [value for value in vars(f).values() if callable(value)]  # such as __wrapped__
+        if vars(f):
+            self._container(vars(f))
 
     def _module(self, module: Any) -> None:
         if _is_a_librarys(module.__name__):
@@ -228,6 +248,8 @@ class Places:
             self._item(vars(module), name)
 
     def _class(self, cls: Any) -> None:
+        if type(cls) is not type:
+            self._waiting.append(type(cls))
         for base in cls.__mro__:
             if _is_a_librarys(base.__module__) or base.__module__ in sys.stdlib_module_names:
                 continue
@@ -248,15 +270,22 @@ class Places:
     def _object(self, x: Any) -> None:
         kind = type(x)
         held = getattr(x, "__dict__", None)
-        if type(held) is dict and not _is_a_librarys(kind.__module__, ours=False):
-            self._container(held, x)
+        if type(held) is dict and _is_a_librarys(kind.__module__, ours=False):  # of it, only what the step names
+            for name in sorted(self._names & held.keys()):
+                self._item(held, name)
+            return
+        if type(held) is dict:
+            self._container(held, None if id(x) in self._arguments else x)
+        if _is_a_librarys(kind.__module__):
+            return
+        if id(x) not in self._arguments:
+            self.classes.append((x, kind))
         for base in kind.__mro__:
             slots = vars(base).get("__slots__", ())
             for name in (slots,) if isinstance(slots, str) else slots:
-                if not name.startswith("__") and hasattr(x, name) and not _is_a_librarys(kind.__module__):
+                if not name.startswith("__") and hasattr(x, name):
                     self._attribute(x, name)
-        if not _is_a_librarys(kind.__module__):
-            self._class(kind)
+        self._class(kind)
 
     def _leaf(self, leaf: Any) -> None:
         """An optimizer's: its numbers are computed at each replay, whatever they are by then."""
@@ -326,14 +355,14 @@ class Places:
     def _put_back(self, place: Place, program: Program) -> list[str]:
         now = place.now()
         before = place.value
-        if type(before) is not np.ndarray:
+        if not isinstance(before, np.ndarray):
             place.put(before)
             return []
         if now is _GONE:
             place.put(before)
             return [str(place)]
         place.put(before)
-        if isinstance(now, CapturedArray) and now.value is before:
+        if isinstance(now, CapturedArray) and are_one(now.value, before):
             return []
         if isinstance(now, CapturedArray) and now.shape == before.shape and now.dtype == before.dtype:
             write(program, before, now)
@@ -373,7 +402,7 @@ class Places:
 
 def _holds_array(x: Any) -> bool:
     """Whether something stands in for `x` during a capture: an array, a generator, or a tuple with some."""
-    if type(x) is np.ndarray:
+    if isinstance(x, np.ndarray):
         return not x.dtype.hasobject
     if isinstance(x, np.random.Generator):
         return True
@@ -398,8 +427,8 @@ def _functions_in(x: Any) -> list:
 
 
 def _stand_in(x: Any, program: Program) -> Any:
-    if type(x) is np.ndarray and not x.dtype.hasobject:
-        return wrap(program, x)
+    if isinstance(x, np.ndarray) and not x.dtype.hasobject:
+        return wrap(program, np.asarray(x))
     if isinstance(x, np.random.Generator):
         return CapturedGenerator(x, program)
     if type(x) is functools.partial:
@@ -419,7 +448,7 @@ def _is_a_librarys(module: str, ours: bool = True) -> bool:
     if root == "fluxlite":
         return ours
     if root in sys.stdlib_module_names and root != "__main__":
-        return root not in ("types", "collections")  # what's in a SimpleNamespace or a ChainMap is the user's
+        return root not in ("types", "collections", "builtins")  # what's in a SimpleNamespace or ChainMap is the user's
     file = getattr(sys.modules.get(root), "__file__", None) or ""
     return "site-packages" in file or "dist-packages" in file
 

@@ -12,6 +12,7 @@ what is left before the error goes on.
 import contextlib
 import dis
 import math
+import operator
 import warnings
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .places import _GONE, Places, same, same_contents
-from .program import Call, Number, Program, root_of
+from .program import Call, CaptureError, Number, Program, root_of
 from .recorded import NUMBERS
 from .signature import checks, written
 
@@ -131,7 +132,13 @@ class Writer:
     """Names for the things that the replay uses, and statements."""
 
     def __init__(self, layout: Layout, given: dict[int, str]) -> None:
-        self.space: dict[str, Any] = {"copyto": np.copyto, "same": same, "same_contents": same_contents, "gone": _GONE}
+        self.space: dict[str, Any] = {
+            "copyto": np.copyto,
+            "put": put,
+            "same": same,
+            "same_contents": same_contents,
+            "gone": _GONE,
+        }
         self._layout = layout
         self._given = given  # by id of the input: the argument's name, where it's used as it is
         self._names: dict[int, tuple[str, Any]] = {}
@@ -199,8 +206,24 @@ class Writer:
         if call.form in ("ufunc", "reduce", "out", "draw"):
             return f"{function}({given}, out={out})"
         if call.form == "item":
-            return f"copyto({out}, {function}({given})[{call.item}])"
-        return f"copyto({out}, {function}({given}))"
+            return f"put({out}, {function}({given})[{call.item}])"
+        put = "copyto" if call.function in _SHAPES_FOLLOW else "put"
+        return f"{put}({out}, {function}({given}))"
+
+
+def put(out: np.ndarray, value: Any) -> None:
+    """Copy `value` to the buffer `out`. For some functions, such as np.bincount, its shape depends on values."""
+    if np.shape(value) != out.shape:
+        raise CaptureError(
+            f"a result has shape {np.shape(value)} now, and {out.shape} when the step was captured: its shape depends "
+            "on values, and a replay's can't"
+        )
+    np.copyto(out, value)
+
+
+# The shape of what these give follows from shapes.
+_SHAPES_FOLLOW = {np.ndarray.astype, np.ndarray.copy, np.ndarray.flatten, operator.getitem, np.where, np.stack, np.sort,
+                  np.argsort, np.reshape, np.ravel, np.take_along_axis}  # fmt: skip
 
 
 def _has_things(x: Iterable) -> bool:
@@ -393,6 +416,8 @@ def guards(places: Places, writer: Writer) -> list[str]:
         found.append(f"len({writer.thing(x)}.__dict__) != {count}")
     for x, before in places.bytes:
         found.append(f"bytes({writer.thing(x)}) != {writer.thing(before)}")
+    for x, cls in places.classes:
+        found.append(f"{writer.thing(x)}.__class__ is not {writer.thing(cls)}")
     for leaf in places.leaves:
         name, rule, memory = writer.thing(leaf), writer.thing(leaf.rule), writer.thing(leaf.memory)
         found.append(f"{name}.frozen is not {leaf.frozen} or {name}.memory is not {memory}")

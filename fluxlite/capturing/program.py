@@ -51,6 +51,18 @@ def root_of(x: np.ndarray) -> np.ndarray:
     return x
 
 
+def check_plain(x: np.ndarray, what: str) -> None:
+    """Raise unless `x` computes as NumPy's own arrays do, and holds numbers."""
+    if x.dtype.hasobject:
+        raise CaptureError(
+            f"captured(step): {what} is an array of Python's objects, and a replay computes with numbers"
+        )
+    if type(x) not in (np.ndarray, np.memmap):
+        raise CaptureError(
+            f"captured(step): {what} is a {type(x).__name__}, an array with rules of its own: np.asarray(x)"
+        )
+
+
 class Number:
     """A number that the host computes at each replay, such as a rate: its `value` now, and its name in the replay."""
 

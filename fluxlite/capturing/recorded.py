@@ -70,14 +70,16 @@ def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], f
     program.check_thread()
     if function in _QUESTIONS:
         return function(*_open(args), **_open(kwargs))
-    if function in _BY_VALUE:
+    if function in _BY_VALUE or (function is np.where and len(args) == 1):
         raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
     values = _open(args)
     keywords = _open(kwargs)
     program.check_unchanged(values, keywords)
     result = function(*values, **keywords)
-    if type(result) is tuple or type(result) is list:
+    if isinstance(result, (tuple, list)):
         several = [_note(program, function, args, kwargs, values, x, "item", i) for i, x in enumerate(result)]
+        if hasattr(result, "_make"):  # a named tuple, as np.linalg.svd gives
+            return result._make(several)
         return type(result)(several)
     return _note(program, function, args, kwargs, values, result, form)
 
@@ -128,12 +130,12 @@ def change(
 def write(program: Program, target: np.ndarray, value: Any) -> None:
     """``target[...] = value``, noted."""
     values = _open(value)
-    if type(values) is np.ndarray and _are_one(target, values):  # ``x[...] -= y`` has done it already
+    if type(values) is np.ndarray and are_one(target, values):  # ``x[...] -= y`` has done it already
         return
     change(program, np.copyto, (target, value), target, {"casting": "same_kind"})
 
 
-def _are_one(x: np.ndarray, y: np.ndarray) -> bool:
+def are_one(x: np.ndarray, y: np.ndarray) -> bool:
     """Whether two arrays are views of the same numbers."""
     return x.__array_interface__ == y.__array_interface__
 
@@ -250,6 +252,11 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
             change(self.program, operator.setitem, (self, index, value), self.value)
         else:
             write(self.program, self.value[parts], value)
+
+    def __round__(self, digits: Any = None) -> Any:
+        if digits is None:
+            raise refusal("round(x), which gives a number of Python's,", "np.round(x) gives an array")
+        return np.round(self, digits)
 
     def __len__(self) -> int:
         return len(self.value)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..tree.contract import is_leaf
 from ..tree.flat import flatten
-from .program import CaptureError, Program, users_line
+from .program import CaptureError, Program, check_plain, users_line
 from .recorded import CapturedArray, CapturedNumber, wrap
 
 _TEXTS_AND_NUMBERS = (bool, int, float, complex, str, bytes, type(None))
@@ -22,11 +22,8 @@ _TEXTS_AND_NUMBERS = (bool, int, float, complex, str, bytes, type(None))
 def signature(x: Any, arrays: list, others: list) -> Any:
     """What has to be as it was. Arrays go into `arrays`, in order, and objects such as a model into `others`."""
     kind = type(x)
-    if kind is np.ndarray:
-        if x.dtype.hasobject:
-            raise CaptureError(
-                "captured(step): an argument is an array of Python's objects, and a replay copies numbers"
-            )
+    if isinstance(x, np.ndarray):
+        check_plain(x, "an argument")
         arrays.append(x)
         return x.shape, x.dtype, x.strides
     if kind is tuple or kind is list:
@@ -47,9 +44,9 @@ def signature(x: Any, arrays: list, others: list) -> Any:
 def stand_ins(x: Any, program: Program, given: list) -> Any:
     """The argument `x` as the step gets it: a `CapturedArray` over a copy of each array."""
     kind = type(x)
-    if kind is np.ndarray or isinstance(x, np.generic):
+    if isinstance(x, (np.ndarray, np.generic)):
         given.append(x)
-        copy = np.array(x) if kind is not np.ndarray else _copy_in_order(x)
+        copy = _copy_in_order(x) if isinstance(x, np.ndarray) else np.array(x)
         program.inputs.append(program.new(copy))
         return wrap(program, copy, isinstance(x, np.generic))
     if kind is tuple or kind is list:
@@ -141,10 +138,10 @@ def checks(args: tuple, kwargs: dict[str, Any], writer: Any) -> list[str]:
 
 def _check(x: Any, now: str, lines: list[str], count: Iterator[int], writer: Any) -> None:
     kind = type(x)
-    if kind is np.ndarray:
+    if isinstance(x, np.ndarray):
         name = f"x{next(count)}"
         lines.append(f"{name} = {now}")
-        tests = [f"type({name}) is not ndarray", f"{name}.shape != {x.shape}"]
+        tests = [f"type({name}) is not {writer.thing(kind)}", f"{name}.shape != {x.shape}"]
         tests += [f"{name}.strides != {x.strides}", f"{name}.dtype is not {writer.thing(x.dtype)}"]
         lines.append(f"if {' or '.join(tests)}: return missed")
     elif isinstance(x, np.generic):
