@@ -11,6 +11,8 @@ from typing import Any
 
 from numpy.lib.stride_tricks import sliding_window_view
 
+from .annotations import Tree
+
 
 @dataclass(frozen=True)
 class ArrayKind:
@@ -50,7 +52,7 @@ def register(array_type: type | str, kind: ArrayKind) -> None:
     _found.clear()
 
 
-def array_kind(x: Any) -> ArrayKind | None:
+def array_kind(x: Tree) -> ArrayKind | None:
     """The record of the library whose array `x` is; None if it's no array, but a list or a number of NumPy's."""
     try:
         return _found[type(x)]
@@ -75,7 +77,7 @@ def _find(cls: type) -> ArrayKind | None:
     return None
 
 
-def can_freeze(x: Any) -> bool:
+def can_freeze(x: Tree) -> bool:
     """Whether `x` is an array that can be made read-only for a while; NumPy's subclasses and memmaps are."""
     kind = array_kind(x)
     return kind is not None and kind.can_freeze
@@ -86,7 +88,7 @@ def generator_types() -> tuple[type, ...]:
     return tuple([kind.generator for kind in ARRAY_KINDS.values() if kind.generator is not None])
 
 
-def launcher_of(x: Any) -> Callable[[Callable, tuple], Any] | None:
+def launcher_of(x: Tree) -> Callable[[Callable, tuple], Any] | None:
     """How the device of `x` makes one launch of a function, given it and its arguments. None: it doesn't."""
     kind = ARRAY_KINDS.get(type(x))  # quicker than `array_kind`: each layer and each step of a rule asks
     if kind is None:

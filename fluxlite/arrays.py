@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .annotations import Array, DType, Tree
 from .array_kinds import array_kind, plain_types, several_cards
 from .tree.flat import KeyPath, flatten
 from .tree.ties import is_array, is_tracked, on_card_of
@@ -22,7 +23,7 @@ from .words import DeviceError, Function, check_callable, note
 by_element: set[Callable] = set()
 
 
-def device_of(x: Any) -> Any:
+def device_of(x: Tree) -> Any:
     """The device of `x`: an array, or everything in a model or container (CUDA.jl: ``device(x)``).
 
     None if it has no arrays. Raises `DeviceError` if they're on several, `TypeError` for arrays that no walk reaches.
@@ -33,7 +34,7 @@ def device_of(x: Any) -> Any:
     return _device_of_all_in(x)
 
 
-def _device_of_all_in(x: Any) -> Any:
+def _device_of_all_in(x: Tree) -> Any:
     flat = flatten(x)
     found: dict[Any, int] = {}  # each device, and the first leaf there
     for number, leaf in enumerate(flat.leaves):
@@ -101,19 +102,19 @@ def primitive(function: Function) -> Function:
     return dispatch  # type: ignore[return-value]
 
 
-def identity(x: Any) -> Any:
+def identity(x: Array) -> Array:
     """`x` itself: the activation of a layer that has none."""
     return x
 
 
 @primitive
-def getitem(x: Any, index: Any) -> Any:
+def getitem(x: Array, index: Any) -> Array:
     """``x[index]`` as a function, so that it can have a derivative rule."""
     return x[index]
 
 
 @primitive
-def scatter_add(like: Any, index: Any, values: Any) -> Any:
+def scatter_add(like: Array, index: Any, values: Array) -> Array:
     """Zeros of the shape of `like`, with `values` added at `index`: what indexing does, backwards.
 
     Where an index occurs several times, all its values are added (CUDA.jl, NNlib: ``scatter(+, …)``).
@@ -121,7 +122,7 @@ def scatter_add(like: Any, index: Any, values: Any) -> Any:
     >>> scatter_add(np.zeros(3), np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]))
     array([4., 0., 2.])
     """
-    dtype = values.dtype
+    dtype: Any = values.dtype
     if is_half(values):
         dtype = np.float32
     total = np.zeros_like(like, dtype=dtype)
@@ -130,7 +131,7 @@ def scatter_add(like: Any, index: Any, values: Any) -> Any:
 
 
 @primitive
-def astype(x: Any, dtype: Any) -> Any:
+def astype(x: Array, dtype: DType) -> Array:
     """`x` with another dtype; itself if it has that already."""
     return x.astype(dtype, copy=False)
 
@@ -140,7 +141,7 @@ def astype(x: Any, dtype: Any) -> Any:
 # squared or subtracted inside a formula is float32, as on a card, and rounded once, at its end.
 
 
-def is_half(x: Any) -> bool:
+def is_half(x: object) -> bool:
     """Whether `x` is an array of float16, or such a number."""
     dtype = getattr(x, "dtype", None)
     return dtype is not None and dtype.char == "e"
@@ -215,7 +216,7 @@ def array_of(x: Any) -> Any:
     return x
 
 
-def add_at(total: Any, index: Any, values: Any) -> None:
+def add_at(total: Array, index: Any, values: Array) -> None:
     """``total[index] += values`` in place, where an index that occurs several times counts each time."""
     if is_basic_index(index):
         total[index] += values
@@ -227,7 +228,7 @@ def add_at(total: Any, index: Any, values: Any) -> None:
         _add_at_positions(total, index, values)
 
 
-def _add_at_positions(total: Any, index: Any, values: Any) -> None:
+def _add_at_positions(total: Array, index: Any, values: Array) -> None:
     kind: Any = array_kind(total)
     kind.add_at(total, index, values)
 
@@ -254,7 +255,7 @@ def add_at_on_the_host(total: np.ndarray, index: Any, values: np.ndarray) -> Non
     np.add.at(total, index, values)
 
 
-def on_device_of(like: Any, x: Any) -> Any:
+def on_device_of(like: Tree, x: Array) -> Array:
     """The host array `x` on the device of `like`: how constants and generated numbers come to where the data is."""
     if is_array(like):
         return device_of(like).receive(x)

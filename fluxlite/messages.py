@@ -8,7 +8,7 @@ import io
 import sys
 import textwrap
 from collections.abc import Hashable, Iterator
-from typing import Any
+from typing import Any, TextIO
 
 said: dict[Hashable, str] = {}  # what has appeared, by its key; an empty line is a key that's only remembered
 
@@ -41,7 +41,7 @@ def _format(text: str, level: str) -> str:
     return f"[ {level}: {first}"
 
 
-def stream() -> Any:
+def stream() -> TextIO:
     """Where messages go: in a program its output stays its own; in a notebook standard error would be red."""
     if in_notebook():
         return sys.stdout

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .annotations import LibraryArray, Tree
 from .arrays import device_of
 from .autodiff.tracked import plain
 from .devices import selection
@@ -85,9 +86,9 @@ class Explanation:
     the arrays' bytes per device. `shut` lists the paths of the arrays that are out of reach.
     """
 
-    def __init__(self, model: Any) -> None:
-        self._moving: dict[int, Any] = {}  # the arrays that move, by the number of the leaf: a tied one once
-        self._out_of_reach: dict[str, Any] = {}
+    def __init__(self, model: Tree) -> None:
+        self._moving: dict[int, LibraryArray] = {}  # the arrays that move, by the number of the leaf: a tied one once
+        self._out_of_reach: dict[str, LibraryArray] = {}
         root = root_row(model)
         self._flat = root.flat
         self._paths = root.flat.paths()
@@ -133,7 +134,7 @@ class Explanation:
         self._add_left_out(drawn, row)
         return drawn
 
-    def _add_boxes(self, drawn: DrawnRow, path: KeyPath, x: Any) -> None:
+    def _add_boxes(self, drawn: DrawnRow, path: KeyPath, x: Tree) -> None:
         """What no walk enters: `x` itself, which `drawn` then says, or what a function works with, a row each."""
         for _, place, value, why in shut_boxes(x, path):
             if place == path:
@@ -160,7 +161,7 @@ class Explanation:
                 left_out.remarks = [why]
             drawn.rows.append(left_out)
 
-    def _draw_array(self, row: Row, array: Any) -> DrawnRow:
+    def _draw_array(self, row: Row, array: LibraryArray) -> DrawnRow:
         if row.first_place != row.number:
             how = "" if lies_alike(array, plain(self._flat.at(row.first_place))) else ", transposed"
             tie = f"tied to {self._paths[row.first_place]}{how}: one array"
@@ -168,10 +169,10 @@ class Explanation:
         self._moving[row.number] = array
         return _drawn_array(row.path, array, f"{_moves(array)}, {self._trains(row, array)}")
 
-    def _is_parameter(self, leaf: int, array: Any) -> bool:
+    def _is_parameter(self, leaf: int, array: LibraryArray) -> bool:
         return bool(self._flat.may_train[leaf]) and is_trainable_array(array)
 
-    def _trains(self, row: Row, array: Any) -> str:
+    def _trains(self, row: Row, array: LibraryArray) -> str:
         """Whether it trains, in words, and why not."""
         if self._is_parameter(row.number, array):
             return "trains"
@@ -181,7 +182,7 @@ class Explanation:
             return "does not train"
         return f"does not train: {row.left_out_by.__name__} does not name it trainable"
 
-    def _shut(self, drawn: DrawnRow, kind: str, why: str, x: Any, path: KeyPath) -> DrawnRow:
+    def _shut(self, drawn: DrawnRow, kind: str, why: str, x: Tree, path: KeyPath) -> DrawnRow:
         """`drawn` as a box with the arrays in `x`, which is at `path` and no move reaches; as it is without any."""
         for place, array in arrays_inside(x, path):
             self._out_of_reach[str(place)] = array
@@ -206,7 +207,7 @@ def _moves(array: Any) -> str:
     return "moves"
 
 
-def _drawn_array(path: KeyPath, array: Any, remark: str) -> DrawnRow:
+def _drawn_array(path: KeyPath, array: LibraryArray, remark: str) -> DrawnRow:
     return DrawnRow(str(path), describe(array), str(device_of(array)), [f"{array.nbytes:,} bytes", remark])
 
 
@@ -225,7 +226,7 @@ def _bytes(arrays: Iterable) -> dict[str, int]:
     return dict(sums)
 
 
-def describe(x: Any) -> str:
+def describe(x: Tree) -> str:
     if is_array(x):
         return f"{x.dtype} {tuple(x.shape)}"
     for kinds, words in _WORDS:

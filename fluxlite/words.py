@@ -3,7 +3,7 @@
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -96,7 +96,7 @@ def _name(function: Callable, args: tuple) -> str:
     return name
 
 
-def _write_parameters(parameters: Any) -> list[str]:
+def _write_parameters(parameters: Iterable[inspect.Parameter]) -> list[str]:
     """How a call is written: each parameter's name, with ``=…`` after one that goes by its name."""
     found = []
     for p in parameters:
@@ -126,7 +126,7 @@ def in_words(x: Any) -> str:
     return f"{text[:36]} …"
 
 
-def check_callable(place: str, x: Any) -> None:
+def check_callable(place: str, x: object) -> None:
     if not callable(x):
         raise TypeError(f"{place} is a function, got {in_words(x)}")
 
@@ -141,7 +141,7 @@ def check_whole(place: str, x: Any, least: float = 0) -> None:
         raise ValueError(f"{place} is at least {least}, got {in_words(x)}")
 
 
-def check_number(name: str, value: Any, below: float = math.inf) -> None:
+def check_number(name: str, value: object, below: float = math.inf) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} is a number, got {in_words(value)}")
     if not 0 <= value < below:
@@ -149,7 +149,7 @@ def check_number(name: str, value: Any, below: float = math.inf) -> None:
         raise ValueError(f"{name} is at least 0 and {limit}, got {value}")
 
 
-def check_bool(place: str, x: Any) -> None:
+def check_bool(place: str, x: object) -> None:
     is_one = isinstance(x, int) or type(x).__name__ in ("bool", "bool_")
     if not is_one or getattr(x, "shape", None):
         raise TypeError(f"{place} is True or False, got {in_words(x)}")
@@ -173,7 +173,7 @@ class LayerError(Exception):
             return self.what
         return f"{self.path}{self._between}{self.what}"
 
-    def within(self, *steps: Any) -> "LayerError":
+    def within(self, *steps: Hashable) -> "LayerError":
         """The same error, seen from one level further out."""
         return type(self)(type(self.path)(steps) + self.path, self.what)
 

@@ -6,17 +6,16 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from typing import Any
 
 
-def write_whole(path: Any, data: Any) -> None:
+def write_whole(path: str | os.PathLike, data: bytes) -> None:
     """Make `data` the contents of the file `path`, or leave it unchanged. There's nothing in between."""
     with whole_file(path) as temporary, open(temporary, "wb") as file:
         file.write(data)
 
 
 @contextlib.contextmanager
-def whole_file(path: Any) -> Iterator[str]:
+def whole_file(path: str | os.PathLike) -> Iterator[str]:
     """``with whole_file(path) as temporary:`` the file `temporary` takes the name `path` if the block ends well.
 
     Whatever happens, you have the old file or the new one. It keeps its mode, and a link keeps leading to it. If the
@@ -39,7 +38,7 @@ def whole_file(path: Any) -> Iterator[str]:
             os.remove(temporary)
 
 
-def check_place(path: Any) -> str:
+def check_place(path: str | os.PathLike) -> str:
     """Where `path` leads, through links. Raises `OSError` if no file can be written there."""
     path = os.path.realpath(path)
     if not os.path.isdir(os.path.dirname(path)):

@@ -64,7 +64,7 @@ def work(example: Example, card: str, width: int, rows: int, dtype: str = "float
     moments = receipt.timeline()
     compute = sum((m.end or 0.0) - (m.start or 0.0) for m in moments if m.lane == "compute")
     orders = max(m.went_on or 0.0 for m in moments)
-    gradient_bytes = sum(array.nbytes for _, array in fl.trainables(model))
+    gradient_bytes = sum(array.size * array.dtype.itemsize for _, array in fl.trainables(model))
     return Work(float(receipt.seconds), orders, compute, x.nbytes + y.nbytes, gradient_bytes)
 
 

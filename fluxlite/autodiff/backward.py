@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..array_kinds import several_cards
 from ..arrays import are_half, is_half, narrow, wide
 from ..tree.ties import HERE, is_array, on_card_of
@@ -13,7 +14,7 @@ from .tracked import TrackedArray, plain
 _USED: tuple = (None, (), {}, ())  # the call of a result that has been walked through
 
 
-def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedArray, Any]:
+def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> "Arrived":
     """The gradients of everything that was tracked from the start, given the gradient `g` of `result`.
 
     Visits the calls from the highest number down: when one is reached, all that used its result have been, so its
@@ -64,12 +65,12 @@ class Arrived(dict[TrackedArray, Any]):
     In half precision, the sum of several is float32 until it's complete: to 2,048, no more ones could be added.
     """
 
-    def __init__(self, first: dict[TrackedArray, Any]) -> None:
+    def __init__(self, first: dict[TrackedArray, Array]) -> None:
         super().__init__(first)
         self.own: set[TrackedArray] = set()  # those whose sum was made here, so that more can be added in place
         self.widened: set[TrackedArray] = set()  # those whose sum is float32, and to be rounded to float16
 
-    def add(self, piece: Any, parent: TrackedArray) -> None:
+    def add(self, piece: Array, parent: TrackedArray) -> None:
         before = self[parent]
         with on_card_of(before):  # not where the call was, if that was a move
             if parent in self.own and type(piece) is not TrackedArray:
@@ -80,7 +81,7 @@ class Arrived(dict[TrackedArray, Any]):
             else:
                 self._put(before + piece, parent)
 
-    def add_part(self, parent: TrackedArray, g: Any, node: TrackedArray) -> bool:
+    def add_part(self, parent: TrackedArray, g: Array, node: TrackedArray) -> bool:
         """Let the derivative of `node`, a part of `parent`, add `g` into its place.
 
         False, and nothing is done, if an outer gradient has to see how it's added.
@@ -91,7 +92,7 @@ class Arrived(dict[TrackedArray, Any]):
             return False
         derivative, arguments, _, _ = node.call
         if parent not in self.own:
-            dtype = g.dtype
+            dtype: Any = g.dtype
             if is_half(g):
                 self.widened.add(parent)
                 dtype = np.float32
@@ -102,7 +103,7 @@ class Arrived(dict[TrackedArray, Any]):
         derivative.add_into(self[parent], wide(g), node.value, *arguments)
         return True
 
-    def _put(self, total: Any, parent: TrackedArray) -> None:
+    def _put(self, total: Array, parent: TrackedArray) -> None:
         self[parent] = total
         if is_array(total):
             self.own.add(parent)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array, LibraryArray
 from ..array_kinds import ARRAY_KINDS, can_freeze
 
 
@@ -23,9 +24,9 @@ class Level:
     def __init__(self, number: int) -> None:
         self.number = number
         self.is_open = True
-        self.frozen: dict[int, Any] = {}  # by id: what's read-only, since the backward pass needs its values
+        self.frozen: dict[int, LibraryArray] = {}  # by id: what's read-only, since the backward pass needs its values
 
-    def freeze(self, array: Any) -> None:
+    def freeze(self, array: LibraryArray) -> None:
         """Make `array` read-only until this level closes; a view together with the array that it views."""
         key = id(array)
         if key in self.frozen:
@@ -73,7 +74,7 @@ class Level:
 
 _lock = threading.RLock()  # an interrupt may come before it's released: this thread can go on all the same
 _holders: dict[int, int] = {}  # by id: how many levels have frozen this array
-_waiting_views: list[Any] = []
+_waiting_views: list[LibraryArray] = []
 PARAMETERS = Level(0)  # of `param`, which has no enclosing call: it never closes and freezes nothing
 
 
@@ -83,7 +84,7 @@ def is_frozen(x: Any) -> bool:
     return kind is not None and kind.can_freeze and not x.flags.writeable
 
 
-def is_stretched(array: Any) -> bool:
+def is_stretched(array: Array) -> bool:
     """Whether one number stands at several places, as in what ``np.broadcast_arrays`` gives."""
     if not array.size:  # without elements all strides may be 0
         return False

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array, T, Tree
 from ..array_kinds import can_freeze, plain_types, several_cards
 from ..arrays import astype, on_card_of, refuse_tensor
 from ..helping import Readable
@@ -28,7 +29,7 @@ from .state import Snapshot, keep_state, snapshots_of
 from .tracked import TrackedArray, as_base_class, call_numbers, plain
 
 
-def gradient(f: Callable, *args: Any) -> Any:
+def gradient(f: Callable, *args: Tree) -> Any:
     """The gradients of the number ``f(*args)``: a tuple, one for each argument (Flux, Zygote: ``gradient``).
 
     An argument is an array, a Python number, a model, or a tuple, list or dict of such. Its gradient has its
@@ -55,7 +56,7 @@ def gradient(f: Callable, *args: Any) -> Any:
     return withgradient(f, *args)[1]
 
 
-def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
+def withgradient(f: Callable, *args: Tree) -> tuple[Any, Any]:
     """``(value, gradients)``: what `f` returned, as plain values, and the gradients (Flux: ``withgradient``).
 
     When `f` returns a tuple ``(loss, extra, …)``, the first is differentiated, and all come out.
@@ -69,8 +70,9 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     if not args:
         what = "gradient(f, *args) also takes the arguments of f, and got none: write gradient(lambda w: …, w)"
         raise TypeError(f"{what}, or, for a function that reaches the model by itself, gradient(f, params(model))")
-    if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
-        return args[0].withgradient(f)
+    if len(args) == 1 and hasattr(type(args[0]), "withgradient"):
+        params: Any = args[0]  # the implicit style: params(model)
+        return params.withgradient(f)
     level = new_level()
     marked: list[Marked] = []
     stand_ins: list = []
@@ -95,7 +97,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     return plain_value, tuple(gradients)
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: T) -> T:
     """`x`, an array or a model, as a constant: no gradient flows through it, not even an outer call's.
 
     JAX: ``stop_gradient``, Zygote: ``ignore_derivatives``.
@@ -117,7 +119,7 @@ class Marked:
     __slots__ = ("stand_in", "flat", "tracked", "snapshots")
 
     def __init__(self, argument: Any, level: Level, number: int = 0):
-        self.flat: Any = None
+        self.flat: Any = None  # a `Flat`; None for a single array
         self.tracked: list = []  # a leaf of `flat` each, tracked if it has a gradient
         self.snapshots: list[Snapshot] = []
         if type(argument) in plain_types and argument.dtype.kind == "f":  # which needs no walk
@@ -179,14 +181,14 @@ _NUMBERS = {np.ndarray, int, float}
 _OURS = __package__.partition(".")[0] + "."  # the library's own functions hold no arrays
 
 
-def _refuse_complex(argument: Any, number: int) -> None:
+def _refuse_complex(argument: Tree, number: int) -> None:
     is_complex_array = is_array(argument) and argument.dtype.kind == "c"
     if is_complex_array or isinstance(argument, (complex, np.complexfloating)):
         what = f"argument {number} of gradient is {in_words(argument)}, and complex numbers can't be differentiated"
         raise TypeError(f"{what}: give z.real and z.imag, or, if it's constant, use it in f without giving it")
 
 
-def _may_hide_arrays(x: Any, kind: type) -> bool:
+def _may_hide_arrays(x: Tree, kind: type) -> bool:
     """Whether a leaf may hold arrays that no walk reaches: an object of an unregistered class, or a function."""
     if kind is types.FunctionType:
         return not str(x.__module__).startswith(_OURS)
@@ -214,7 +216,7 @@ def track(x: Any, level: Level, may_train: int = ALSO_NUMBERS) -> Any:
     return TrackedArray(as_base_class(x), level)
 
 
-def run_in_training(f: Callable, *args: Any) -> Any:
+def run_in_training(f: Callable, *args: Tree) -> Any:
     """``f(*args)``, with the layers in training. If it changes a read-only array, NumPy can't say why it is one."""
     this_thread.gradients += 1
     try:
@@ -262,7 +264,7 @@ def totals_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
         return pull_back(loss, np.ones_like(one))
 
 
-def _check_one_number(loss: Any) -> None:
+def _check_one_number(loss: object) -> None:
     if loss is None:
         raise TypeError("the loss must be one number, of shape (), got None. Does the function return it?")
     shape = getattr(loss, "shape", None)
@@ -320,7 +322,7 @@ class Record(metaclass=Readable):
         self.__dict__.update(fields)
 
     @explained("the place of a layer, a slice or a path")
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice | tuple) -> Any:
         if isinstance(index, tuple):
             return KeyPath(index).get(self)
         if "layers" not in self.__dict__:
@@ -341,7 +343,7 @@ class Gradient(Record):
     """
 
 
-def _combine(branch: Made, parts: list) -> Any:
+def _combine(branch: Made, parts: list) -> Tree:
     """The gradient of what stands at a branch, made from those of its parts."""
     if branch.kind.is_container:
         return branch.make(branch.x, branch.names, parts)
@@ -376,7 +378,7 @@ def as_gradient(like: Any, g: Any, given: set[int]) -> Any:
     return g
 
 
-def _may_be_given(g: Any, owner: Any, given: set[int]) -> bool:
+def _may_be_given(g: Array, owner: Array, given: set[int]) -> bool:
     """Whether `g`, which is or views `owner`, is ours alone, so that the program may have it."""
     if id(owner) in given or not is_array(owner):
         return False
@@ -386,7 +388,7 @@ def _may_be_given(g: Any, owner: Any, given: set[int]) -> bool:
     return owner is g or owner.size == g.size
 
 
-def is_number(x: Any) -> bool:
+def is_number(x: object) -> bool:
     return type(x) in (int, float) or isinstance(x, np.floating)
 
 

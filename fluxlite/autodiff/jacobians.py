@@ -1,10 +1,10 @@
 """Derivatives of more than one number: `jacobian` and `hessian`."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from ..annotations import Array, Tree
 from ..tree.contract import is_leaf
 from ..tree.walks import on_first_card_of
 from ..words import explained
@@ -14,7 +14,7 @@ from .tracked import TrackedArray, plain
 
 
 @explained()
-def jacobian(f: Callable, *args: Any) -> tuple:
+def jacobian(f: Callable, *args: Array | float) -> tuple:
     """For each argument, an array: the gradient of every element of ``f(*args)`` (Zygote: ``jacobian``).
 
     The arguments are arrays or numbers; the shape is that of the result, then that of the argument. It takes a backward
@@ -49,13 +49,13 @@ def jacobian(f: Callable, *args: Any) -> tuple:
         level.close()
 
 
-def _int_as_float(x: Any) -> Any:
+def _int_as_float(x: Array | float) -> Array | float:
     if type(x) is int:
         return float(x)
     return x
 
 
-def _rows(found: list[dict], shape: tuple, x: Any) -> Any:
+def _rows(found: list[dict], shape: tuple, x: Tree) -> Array | None:
     """What `found` holds for one argument, as one array; 0 where nothing flowed."""
     if type(x) is not TrackedArray:
         return None
@@ -74,10 +74,10 @@ def _rows(found: list[dict], shape: tuple, x: Any) -> Any:
 
 
 @explained()
-def hessian(f: Callable, x: Any) -> Any:
+def hessian(f: Callable, x: Array | float) -> Array:
     """All second derivatives of the number ``f(x)``; shape: that of `x`, twice (Zygote: ``hessian``)."""
 
-    def slope(x: Any) -> Any:
+    def slope(x: Array) -> Array:
         g = gradient(f, x)[0]
         if g is None:
             return np.zeros_like(plain(x))

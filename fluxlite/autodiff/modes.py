@@ -4,6 +4,7 @@ import inspect
 import threading
 from typing import Any
 
+from ..annotations import Tree
 from ..tree.contract import NotAPart, attributes, children, is_leaf, on_registration, put_attribute
 from ..tree.walks import nodes
 from ..words import explained, in_words
@@ -22,18 +23,18 @@ class Automatic(NotAPart):
     It's what was decided for the layer. As long as nothing is, it's True inside a gradient call and None elsewhere.
     """
 
-    def __get__(self, layer: Any, cls: Any = None) -> Any:
+    def __get__(self, layer: object, cls: type | None = None) -> bool | None:
         mode = getattr(layer, "__dict__", {}).get("active")
         if mode is None and this_thread.gradients:
             return True
         return mode
 
-    def __set__(self, layer: Any, mode: Any) -> None:
+    def __set__(self, layer: object, mode: bool | None) -> None:
         self.__delete__(layer)
         if mode is not None:
             layer.__dict__["active"] = mode
 
-    def __delete__(self, layer: Any) -> None:
+    def __delete__(self, layer: object) -> None:
         layer.__dict__.pop("active", None)
 
 
@@ -54,7 +55,7 @@ on_registration.append(make_automatic)
 
 
 @explained()
-def testmode(model: Any, mode: Any = True) -> "Mode":
+def testmode(model: Tree, mode: bool | str | None = True) -> "Mode":
     """Switch `model`'s layers to testing, for good, or for a ``with`` block (Flux: ``testmode!``).
 
     Layers such as `Dropout` and `BatchNorm` have an attribute `active`: True while `gradient` and its kin run, else
@@ -67,7 +68,7 @@ def testmode(model: Any, mode: Any = True) -> "Mode":
 
 
 @explained()
-def trainmode(model: Any, mode: Any = True) -> "Mode":
+def trainmode(model: Tree, mode: bool | str | None = True) -> "Mode":
     """Switch `model`'s layers to training, for good, or for a ``with`` block (Flux: ``trainmode!``). See `testmode`.
 
     It's there to draw several answers from a model with `Dropout`, or for the older style of `param` and `back`.
@@ -76,7 +77,7 @@ def trainmode(model: Any, mode: Any = True) -> "Mode":
         raise TypeError(f"mode is True, False, or None, with which layers decide by themselves; got {in_words(mode)}")
     if is_leaf(model) and (isinstance(model, type) or not callable(model)):  # a function has nothing to switch
         raise TypeError(f"trainmode and testmode take a model, got {in_words(model)}: @functor above a class makes one")
-    if mode == "auto":
+    if not isinstance(mode, bool):  # "auto" or None
         mode = None
     return Mode(model, mode)
 
@@ -87,7 +88,7 @@ class Mode:
     def __init__(self, model: Any, mode: bool | None) -> None:
         self.model = model
         self.mode = mode
-        self._before: list[tuple[Any, Any]] = []  # each layer that has a mode, with what it held; ... is nothing
+        self._before: list[tuple[object, Any]] = []  # each layer that has a mode, with what it held; ... is nothing
         for _, layer in nodes(model):
             active = attributes(layer).get("active", ...)
             if active is None or type(active) is bool or has_mode(type(layer)):

@@ -4,11 +4,12 @@ Tracker's, of 2018: mark the parameters with `param`, compute, call `back`, read
 ``gradient(f, params(model))`` for a function that reaches the model by itself.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import numpy as np
 
+from ..annotations import Array, LibraryArray, Tree
 from ..tree.contract import children, is_leaf, put_attribute
 from ..tree.flat import Attribute, KeyPath, put
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, view_as
@@ -21,7 +22,7 @@ from .tracked import TrackedArray
 
 
 @explained()
-def param(x: Any) -> TrackedArray:
+def param(x: Array | float) -> TrackedArray:
     """The array `x`, tracked until it's dropped (Flux, Tracker: ``param``).
 
     ``.data`` is the array itself and can be assigned; ``.grad`` is None until the first `back`; each one adds to it.
@@ -63,7 +64,7 @@ def back(loss: TrackedArray) -> None:
 
 
 @explained()
-def params(*models: Any) -> "Params":
+def params(*models: Tree) -> "Params":
     """The parameters of `models`, for ``gradient(lambda: loss(x, y), params(model))`` (Flux: ``params``).
 
     During the call the models' fields hold tracked arrays, so the function doesn't need the model as an argument. The
@@ -114,11 +115,11 @@ class Params(list):
 class ImplicitGradients:
     """The gradients of `Params`, looked up by the array itself: ``grads[model.weight]``; None where nothing flows."""
 
-    def __init__(self, of: Params, found: dict[int, Any]):
+    def __init__(self, of: Params, found: dict[int, Array]):
         self.params = of
         self.found = found
 
-    def __getitem__(self, array: Any) -> Any:
+    def __getitem__(self, array: Array) -> Array | None:
         if id(array) not in self.found:
             raise KeyError("this array isn't one of the params that the gradient was taken for")
         return self.found[id(array)]
@@ -133,7 +134,7 @@ class ImplicitGradients:
 children.register(ImplicitGradients)(lambda x: (list(x), lambda grads: grads))
 
 
-def _places(models: tuple, arrays: list) -> list[tuple[Any, Any, Any]]:
+def _places(models: tuple, arrays: list) -> list[tuple[Tree, Hashable, LibraryArray]]:
     """(owner, step, array) for every place, repeated ones too, that holds one of `arrays`."""
     keys = {parameter_key(array) for array in arrays}
     found = []
@@ -149,13 +150,13 @@ def _places(models: tuple, arrays: list) -> list[tuple[Any, Any, Any]]:
     return found
 
 
-def _check_plain(path: KeyPath, node: Any) -> None:
+def _check_plain(path: KeyPath, node: Tree) -> None:
     if type(node) is TrackedArray:
         node.check_open(str(KeyPath(path[1:])))
         raise TypeError(f"{KeyPath(path[1:])} is already tracked, by param or by another gradient: {_INSTEAD}")
 
 
-def _check_assignable(path: KeyPath, owner: Any, step: Any, leaf: Any) -> None:
+def _check_assignable(path: KeyPath, owner: Tree, step: Hashable, leaf: Tree) -> None:
     try:
         if isinstance(step, Attribute) and getattr(owner, step) is not leaf:
             raise TypeError("computed, not stored")

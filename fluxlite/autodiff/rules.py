@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..annotations import Array
 from ..array_kinds import can_freeze, plain_types
 from ..arrays import are_half, narrow, wide
 from ..tree.ties import is_tracked
@@ -98,7 +99,7 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     RULES[function] = Derivative(pullbacks, names, most, len(pullbacks), add_into=add_into)
 
 
-def _check_pullbacks(function: Any, pullbacks: tuple[Any, ...]) -> None:
+def _check_pullbacks(function: Callable, pullbacks: tuple[Pullback | None, ...]) -> None:
     """Raises `TypeError` if there's no pullback, or one that isn't a function."""
     given = [pullback for pullback in pullbacks if pullback is not None]
     wanted = f"the rule of {name_of(function)} needs a function for each operand, such as lambda g, out, x: …"
@@ -109,7 +110,7 @@ def _check_pullbacks(function: Any, pullbacks: tuple[Any, ...]) -> None:
             raise TypeError(f"{wanted}; got {type(pullback).__name__}")
 
 
-def _with_check(function: Any, position: int, pullback: Pullback | None) -> Pullback | None:
+def _with_check(function: Callable, position: int, pullback: Pullback | None) -> Pullback | None:
     """`pullback`, whose result is looked at: without a sum over a broadcast axis, NumPy would broadcast it too.
 
     It can't change `g` in place, which other operands' gradients need.
@@ -118,7 +119,7 @@ def _with_check(function: Any, position: int, pullback: Pullback | None) -> Pull
         return None
 
     @functools.wraps(pullback)
-    def checked(g: Any, out: Any, *arguments: Any, **keywords: Any) -> Any:
+    def checked(g: Array, out: Array, *arguments: Any, **keywords: Any) -> Any:
         with _read_only(g, name_of(function)):
             piece = pullback(g, out, *arguments, **keywords)
         _make_writable(piece, g)
@@ -157,7 +158,9 @@ def _make_writable(piece: Any, g: Any) -> None:
         piece.flags.writeable = True
 
 
-def _wrong_result(function: Any, position: int, pullback: Pullback, piece: Any, got: Any, wanted: tuple) -> str:
+def _wrong_result(
+    function: Callable, position: int, pullback: Pullback, piece: object, got: tuple | None, wanted: tuple
+) -> str:
     """What to say of a pullback that gives a `piece` of shape `got`, or None if it has no shape."""
     if piece is None:
         what = "NoneType as the gradient"
@@ -172,7 +175,7 @@ def _wrong_result(function: Any, position: int, pullback: Pullback, piece: Any, 
     return f"the rule of {name_of(function)} gives {what} for {operand}, of shape {wanted}{hint}"
 
 
-def accurate(pullback: Any, again: Callable | None = None) -> Any:
+def accurate(pullback: Pullback | None, again: Callable | None = None) -> Any:
     """A pullback that's computed in float32 if the numbers are float16, in which a square may be too large or small.
 
     `again` is the function itself, to compute `out` again, too: near 1, a rounded one has lost what ``1 - out**2`` is.
@@ -181,7 +184,7 @@ def accurate(pullback: Any, again: Callable | None = None) -> Any:
         return None
 
     @functools.wraps(pullback)
-    def computed(g: Any, out: Any, *operands: Any, **keywords: Any) -> Any:
+    def computed(g: Array, out: Array, *operands: Any, **keywords: Any) -> Array:
         if not are_half(g, out, *operands):
             return pullback(g, out, *operands, **keywords)
         operands = tuple([wide(x) for x in operands])
@@ -194,7 +197,7 @@ def accurate(pullback: Any, again: Callable | None = None) -> Any:
     return computed
 
 
-def accurate_rule(function: Any, *pullbacks: Any, again: bool = False) -> None:
+def accurate_rule(function: Callable, *pullbacks: Pullback | None, again: bool = False) -> None:
     """`rule` with pullbacks that are `accurate`."""
     function_again = function if again else None
     rule(function, *[accurate(pullback, function_again) for pullback in pullbacks])
@@ -283,7 +286,7 @@ def _keep_bits(g: Any, mask: Any) -> Any:
 # -- a call, as a derivative has it -----------------------------------------------------------------------
 
 
-def parameter_names(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
+def parameter_names(function: Callable, skip: int = 0) -> tuple[tuple[str, ...], int]:
     """The names of a Python function's parameters after the first `skip`, and how many may come by position."""
     code = inspect.unwrap(function).__code__
     names = code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount]
@@ -296,7 +299,7 @@ def parameter_names(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]
 class Call:
     """A call of `function`, whose arguments are put where a derivative, or a composition, has them."""
 
-    function: Any
+    function: Callable
     args: Any
     kwargs: dict[str, Any]
 
@@ -359,7 +362,7 @@ _SILENT = {"out": None, "dtype": None, "where": True, "order": "K", "subok": Tru
 
 
 @functools.cache
-def _defaults(function: Any) -> dict[str, Any]:
+def _defaults(function: Callable) -> dict[str, Any]:
     """The names of a function's arguments, in order, with their default values."""
     try:
         return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
@@ -367,7 +370,7 @@ def _defaults(function: Any) -> dict[str, Any]:
         return {}
 
 
-def name_of(function: Any) -> str:
+def name_of(function: Callable) -> str:
     """How a learner writes it: ``np.tanh``, ``np.linalg.inv``."""
     if isinstance(function, np.ufunc):
         return f"np.{function.__name__}"
@@ -375,7 +378,7 @@ def name_of(function: Any) -> str:
     return f"{module}.{function.__qualname__}"
 
 
-def refuse_operand(function: Any, derivative: Derivative, position: int) -> NoReturn:
+def refuse_operand(function: Callable, derivative: Derivative, position: int) -> NoReturn:
     """Raises `TypeError` for a tracked operand that has no pullback."""
     name: Any = f"number {position}"
     if position < len(derivative.names):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Any
 
+from ..annotations import Tree
 from ..messages import warn
 from ..tree.contract import attributes, is_leaf, kind_of, put_attribute, trainable
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, Made
@@ -28,7 +29,7 @@ class Snapshot:
 
     flat: Flat  # of the argument
     number: int  # of the object's place in it
-    copy: Any
+    copy: Tree
     contents: Any  # the list, dict or ``__dict__`` that shows each change in the copy; None: its attributes are asked
     before: Any
 
@@ -56,7 +57,8 @@ def snapshots_of(flat: Flat, made: list) -> list[Snapshot]:
             held = copy.__dict__
             found.append(Snapshot(flat, number, copy, held, held.copy()))
             if held.get("active", copy) is None:  # a mode, which `functor` didn't see in the class
-                type(copy).active = Automatic()
+                kind: Any = type(copy)
+                kind.active = Automatic()
         elif branch.kind.is_container and branch.may_train == ALSO_NUMBERS:
             continue  # a container of data, which has no state
         elif not isinstance(copy, _UNCHANGING):
@@ -65,7 +67,7 @@ def snapshots_of(flat: Flat, made: list) -> list[Snapshot]:
     return found
 
 
-def changeable_contents(x: Any) -> Any:
+def changeable_contents(x: Tree) -> Any:
     """What may change in `x`, as a list or a dict."""
     if isinstance(x, (list, dict)):
         return x
@@ -150,7 +152,7 @@ def _plain_and_own(tracked: TrackedArray) -> Any:
     return value
 
 
-def _check_no_parameter(snapshot: Snapshot, name: str, old: Any, what: str) -> None:
+def _check_no_parameter(snapshot: Snapshot, name: str, old: Tree, what: str) -> None:
     """Raise if `old`, which is gone, is a parameter or has some: its gradient would have no place."""
     x = snapshot.original()
     parts = trainable(x)

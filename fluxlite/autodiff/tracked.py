@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..annotations import Array, LibraryArray
 from ..array_kinds import ARRAY_KINDS, ArrayKind, can_freeze
 from ..arrays import astype, getitem, of_type, on_card_of, refuse_tensor
 from ..helping import Readable
@@ -26,6 +27,7 @@ from .rules import (
     PLAIN,
     RULES,
     Call,
+    Derivative,
     load_rarer,
     name_of,
     parameter_names,
@@ -60,15 +62,15 @@ class ArrayMethods:
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         raise TypeError(f"a {type(self).__name__} doesn't turn into a NumPy array by itself")
 
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
+    def reshape(self, *shape: Any, order: str = "C") -> Array:
         new_shape = shape[0] if len(shape) == 1 else shape
         return np.reshape(self, new_shape, order)  # type: ignore[call-overload]
 
-    def transpose(self, *axes: Any) -> Any:
+    def transpose(self, *axes: Any) -> Array:
         order = axes[0] if len(axes) == 1 else axes
         return np.transpose(self, order or None)  # type: ignore[call-overload]
 
-    def clip(self, min: Any = None, max: Any = None) -> Any:
+    def clip(self, min: Any = None, max: Any = None) -> Array:
         return np.clip(self, min, max)  # type: ignore[call-overload]
 
     all = _method_for(np.all)
@@ -192,7 +194,7 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
             return record(METHODS[ufunc, method], inputs, self.level, {"axis": 0} | kwargs)
         raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule; see fluxlite.rule")
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(self, function: Callable, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if function in _MADE_LIKE:  # np.eye(3, like=x): a plain array where x is
             like = plain(self)
             kwargs = {key: value for key, value in kwargs.items() if value is not None}
@@ -202,7 +204,7 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
                 return like.__array_function__(function, (type(like),), args, kwargs)
         return record(function, args, self.level, kwargs)
 
-    def __primitive__(self, function: Any, args: Any, kwargs: Any) -> Any:
+    def __primitive__(self, function: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         return record(function, args, self.level, kwargs)
 
     def check_open(self, place: str = "") -> None:
@@ -224,7 +226,7 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
         return ("tracked", id(source), *inner)
 
     @property
-    def data(self) -> Any:
+    def data(self) -> Array:
         """The plain array inside. A `param`'s can be assigned: ``w.data -= rate * w.grad``."""
         return self.value
 
@@ -246,7 +248,7 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
     strides = _of_the_value("strides", of_a_float=())
 
     @property
-    def T(self) -> Any:
+    def T(self) -> "TrackedArray":
         return record(np.transpose, (self,), self.level)
 
     def __repr__(self) -> str:
@@ -261,7 +263,7 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
     def __iter__(self) -> Iterator["TrackedArray"]:
         return (self[i] for i in range(len(self)))
 
-    def __contains__(self, item: Any) -> bool:
+    def __contains__(self, item: object) -> bool:
         return compute(lambda x, y: y in x, self, item)
 
     __neg__ = _method_for(np.negative)
@@ -286,28 +288,28 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
     __ge__ = _comparison(np.greater_equal)
     __hash__ = object.__hash__  # a class with an `__eq__` has none by itself; `pull_back` has tracked arrays as keys
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Any) -> "TrackedArray":
         if type(other) is int and other == 2:  # NumPy's own ** does the same: squaring is far cheaper than a power
             return record(np.square, (self,), self.level)
         return record(np.power, (self, other), self.level)
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: Any) -> "TrackedArray":
         return record(np.power, (other, self), self.level)
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: Any) -> tuple[Array, Array]:
         return self // other, self % other
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> "TrackedArray":
         return record(getitem, (self, index), self.level)
 
-    def astype(self, dtype: Any, copy: bool = True) -> Any:
+    def astype(self, dtype: Any, copy: bool = True) -> Array:
         if np.dtype(dtype).kind == "c":
             raise _refusal("making a tracked array complex")
         if np.dtype(dtype).kind == "f":
             return record(astype, (self, dtype), self.level)
         return compute(astype, self, dtype)
 
-    def _change_in_place(self, other: Any) -> NoReturn:
+    def _change_in_place(self, other: object) -> NoReturn:
         if self.call is None and self.level is PARAMETERS:
             raise _refusal("w += y (or -=, *=, …) changes the param w in place, which", "write w.data += y for a step")
         raise _refusal("x += y (or -=, *=, …) changes x in place, which", "write x = x + y")
@@ -343,7 +345,7 @@ class TrackedArray(ArrayMethods, metaclass=Readable):
 _NUMBERS = {int, float, np.float32, np.float64, type(None)}
 
 
-def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
+def record(function: Callable, args: tuple, level: Level = PARAMETERS, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
     """Call `function` on the values inside `args` and keep the call: all operations on tracked arrays go through here.
 
     The operands that belong to the innermost `gradient` call become parents of the result, each with its pullback.
@@ -361,7 +363,7 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
         args, kwargs = call.args, call.kwargs
     if not level.is_open:
         raise RuntimeError(f"this array {CLOSED}")
-    arguments: Any = []
+    arguments: list = []
     parents = []
     for operand in args[0] if derivative.sequence else args:
         kind = type(operand)
@@ -402,7 +404,7 @@ def record(function: Any, args: Any, level: Level = PARAMETERS, kwargs: dict[str
     return TrackedArray(result, level, (derivative, arguments, kwargs, parents))
 
 
-def _note_result(result: Any, kind: ArrayKind, level: Level) -> None:
+def _note_result(result: LibraryArray, kind: ArrayKind, level: Level) -> None:
     """What `record` does with the result of a device."""
     if kind.can_freeze and level is not PARAMETERS:
         result.flags.writeable = False
@@ -410,7 +412,7 @@ def _note_result(result: Any, kind: ArrayKind, level: Level) -> None:
         kind.on_record(result)
 
 
-def _run_forward(function: Any, derivative: Any, arguments: list) -> tuple[Any, Any]:
+def _run_forward(function: Callable, derivative: Any, arguments: list) -> tuple[Any, Any]:
     """(the result, what to keep for the backward pass) of a function that keeps more than its arguments."""
     if any(type(x) is TrackedArray for x in arguments):  # an outer gradient watches, which has to see each step
         return function(*arguments), None
@@ -436,7 +438,7 @@ def _keep(x: Any, level: Level, as_array: bool = False) -> Any:
     return x
 
 
-def _record_without_derivative(function: Any, args: Any, level: Level, kwargs: dict[str, Any]) -> Any:
+def _record_without_derivative(function: Callable, args: tuple, level: Level, kwargs: dict[str, Any]) -> Any:
     """What `record` does with a function that isn't in the table, or not yet."""
     if function in COMPOSED:
         return _compose(Call(function, args, kwargs), COMPOSED[function])
@@ -451,7 +453,7 @@ def _record_without_derivative(function: Any, args: Any, level: Level, kwargs: d
     )
 
 
-def _compose_for_keyword(call: Call, derivative: Any) -> Any:
+def _compose_for_keyword(call: Call, derivative: Derivative) -> Any:
     """A call with a keyword that the derivative doesn't know, said in other terms; `TypeError` if there are none."""
     load_rarer()  # which has most of them
     if call.function not in COMPOSED_FOR_KEYWORDS:
@@ -484,7 +486,7 @@ def plain(x: Any) -> Any:
     return x
 
 
-def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
+def compute(function: Callable, *args: Any, **kwargs: Any) -> Any:
     """`function` on the plain values of `args`: for what has no useful derivative."""
     return function(*_open(args), **_open(kwargs))
 

@@ -69,7 +69,7 @@ def _keep(program: Program, memory: dict[str, Any], after: dict[str, Any]) -> No
             if not _is_read_here(program, value.number, memory, name):
                 program.keep_number(memory, name, value.number)
         elif is_array(before) and value is not before:
-            write(program, before.value, value)
+            write(program, memory[name].value, value)
         elif not is_array(before) and value is not before:
             raise CaptureError(f"{users_line()}: an optimizer that remembers {name}={value!r} can't be captured")
 

@@ -24,8 +24,6 @@ functions of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own unde
 derivative: put it in a function under ``@fl.primitive``, and give that one a derivative with `fl.rule`.
 """
 
-from typing import Any
-
 from simgpu.jit import *  # noqa: F403
 from simgpu.jit import Kernel
 from simgpu.jit import __all__ as _NAMES
@@ -37,7 +35,7 @@ from ..devices import simulated as simulated  # it says which names of fluxlite'
 __all__ = [*_NAMES]  # without the errors, as in simgpu.jit
 
 
-def _check_untracked(kernel: str, name: str, x: Any) -> None:
+def _check_untracked(kernel: str, name: str, x: object) -> None:
     if hasattr(type(x), "__primitive__"):
         raise TypeError(
             f"kernel {kernel}: {name} is tracked for a gradient, and a kernel has no derivative. Call it in a "

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import DType, Tree
 from ..arrays import device_of
 from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
@@ -49,12 +50,12 @@ class DataLoader(metaclass=Readable):
     @explained("all data as one argument, such as DataLoader((X, Y), batchsize=32)")
     def __init__(
         self,
-        data: Any,
+        data: Tree,
         batchsize: int = 1,
         shuffle: bool = False,
         partial: bool = True,
-        collate: Any = None,
-        rng: Any = None,
+        collate: bool | Callable | None = None,
+        rng: "np.random.Generator | int | None" = None,
         parallel: bool = False,
     ) -> None:
         check_whole("batchsize", batchsize, least=1)
@@ -248,7 +249,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
     os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
 
 
-def _needs_device(data: Any) -> bool:
+def _needs_device(data: Tree) -> bool:
     """Whether reading observations from `data` uses a GPU. In a thread, receipts would count it anywhere."""
     if isinstance(data, tuple):
         return any(map(_needs_device, data))
@@ -265,13 +266,13 @@ class MovedLoader(metaclass=Readable):
     When you get a batch, the copy of the next one has begun. The memory of yours is free as soon as you drop it.
     """
 
-    def __init__(self, loader: Any, device: Device, dtype: Any = DEFAULT) -> None:
+    def __init__(self, loader: Any, device: Device, dtype: DType | None = DEFAULT) -> None:
         self.loader = loader
         self.device = device
         self.dtype = dtype
 
     @property
-    def rng(self) -> Any:
+    def rng(self) -> "np.random.Generator":
         return self.loader.rng
 
     def __len__(self) -> int:
@@ -333,7 +334,7 @@ class CuIterator(MovedLoader):
     """
 
     @explained("a DataLoader or another iterable of batches")
-    def __init__(self, loader: Iterable[Any], dtype: Any = None) -> None:
+    def __init__(self, loader: Iterable[Any], dtype: DType | None = None) -> None:
         if not hasattr(type(loader), "__iter__") and not is_array(loader):
             raise TypeError("this isn't iterable")
         if dtype is not None:
@@ -346,14 +347,14 @@ class CuIterator(MovedLoader):
 
 @send.register(MovedLoader)
 @send.register(DataLoader)
-def send_loader(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
+def send_loader(x: Any, device: Device, dtype: Any, path: KeyPath) -> "MovedLoader":
     if isinstance(x, MovedLoader) and x.device == device and x.dtype is dtype:
         return x
     return MovedLoader(x, device, dtype)
 
 
 @send.register
-def _(x: MappedObs, device: Any, dtype: Any, path: KeyPath) -> Any:
+def _(x: MappedObs, device: Device, dtype: Any, path: KeyPath) -> MappedObs:
     what = f"{path or 'the data'} stays where it is, its observations are made when they are asked for"
     notice(("observations", type(x)), f"{what}: mapobs(gpu, data)")
     return x

@@ -5,11 +5,12 @@ belong together: ``(X, Y)``. Anything else with ``len(data)`` and ``data[i]``, s
 element is an observation. From an array on a GPU, observations are picked there.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..annotations import Array, Tree
 from ..array_kinds import can_freeze
 from ..arrays import device_of, on_card_of, refuse_tensor
 from ..devices.base import CPU
@@ -22,7 +23,7 @@ from ..words import check_callable, check_whole, explained, in_words
 
 
 @explained("data")
-def numobs(data: Any) -> int:
+def numobs(data: Tree) -> int:
     """How many observations `data` holds (MLUtils: ``numobs``)."""
     flat = flatten(data, lambda path, x: not isinstance(x, (tuple, dict)), ties=False)
     counts = [len(x) for x in flat.leaves]
@@ -39,7 +40,7 @@ def numobs(data: Any) -> int:
 
 
 @explained("data, and which of its observations")
-def getobs(data: Any, index: Any) -> Any:
+def getobs(data: Tree, index: Any) -> Any:
     """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).
 
     A number or a slice of an array gives a read-only view; in CuPy it's writable. Integers on a GPU aren't checked.
@@ -75,7 +76,7 @@ class Places:
         self.these = these
         self.copies = copies  # of all numbers, by device; all parts share them
 
-    def on(self, device: Any) -> Any:
+    def on(self, device: Any) -> Array:
         if device not in self.copies:
             self.copies[device] = device.receive(self.numbers)
         return self.copies[device][self.these]
@@ -90,7 +91,7 @@ def _one_or_places(numbers: Any) -> int | Places:
     return int(numbers)
 
 
-def numbers_of(index: slice | Places, count: int) -> Any:
+def numbers_of(index: slice | Places, count: int) -> Sequence[int]:
     if isinstance(index, slice):
         return range(count)[index]
     return index.on(CPU).tolist()
@@ -132,7 +133,7 @@ def part(data: Any, index: slice | Places) -> Any:
     return MappedObs(chosen, np.array(numbers_of(index, len(data)), np.intp))
 
 
-def _map(function: Callable, data: Any, *others: Any) -> Any:
+def _map(function: Callable, data: Tree, *others: Tree) -> Any:
     """A tuple or dict like `data`, of ``function(part, …)`` for its parts, and those of the others with them."""
     parts, rebuild = children(data)
     several = [parts, *(children(other)[0] for other in others)]
@@ -182,7 +183,7 @@ def batch(observations: Iterable[Any]) -> Any:
 
 
 @explained("data, such as a batch")
-def unbatch(data: Any) -> list:
+def unbatch(data: Tree) -> list:
     """The observations of `data`, such as a batch, in a list, as read-only views if possible (MLUtils: ``unbatch``)."""
     return [pick(data, i) for i in range(numobs(data))]
 
@@ -190,7 +191,7 @@ def unbatch(data: Any) -> list:
 class MappedObs(metaclass=Readable):
     """The result of `mapobs`: observations that are made on demand. An index works as in `getobs`."""
 
-    def __init__(self, function: Callable, data: Any) -> None:
+    def __init__(self, function: Callable, data: Tree) -> None:
         self.function = function
         self.data = data
         self.count = numobs(data)
@@ -207,7 +208,7 @@ class MappedObs(metaclass=Readable):
 
 
 @explained("a function, and data")
-def mapobs(function: Callable[[Any], Any], data: Any) -> MappedObs:
+def mapobs(function: Callable[[Any], Any], data: Tree) -> MappedObs:
     """`data`, with `function` applied to what you take from it, when you take it (MLUtils: ``mapobs``).
 
     `function` gets one observation, or a whole batch: ``DataLoader(mapobs(gpu, (X, Y)), batchsize=16)`` moves batches.
@@ -220,7 +221,7 @@ def mapobs(function: Callable[[Any], Any], data: Any) -> MappedObs:
     return MappedObs(function, data)
 
 
-def generator(rng: Any) -> "np.random.Generator":
+def generator(rng: "np.random.Generator | int | None") -> "np.random.Generator":
     """`rng`, or one with this seed; for None, the next that `fluxlite.seed` gives."""
     if rng is None:
         return next_generator(ORDERS)
@@ -228,13 +229,18 @@ def generator(rng: Any) -> "np.random.Generator":
 
 
 @explained("data, and perhaps a generator")
-def shuffleobs(data: Any, rng: Any = None) -> Any:
+def shuffleobs(data: Tree, rng: "np.random.Generator | int | None" = None) -> Any:
     """`data` in a random order, drawn once with the generator or seed `rng` (MLUtils: ``shuffleobs``)."""
     return part(data, Places(generator(rng).permutation(numobs(data))))
 
 
 @explained("data, and fractions between 0 and 1, such as 0.8 or (0.6, 0.2), with a sum of at most 1")
-def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -> tuple:
+def splitobs(
+    data: Tree,
+    at: float | tuple[float, ...] = 0.8,
+    shuffle: bool = False,
+    rng: "np.random.Generator | int | None" = None,
+) -> tuple:
     """`data` in two parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
 
     ``at=(0.6, 0.2)`` gives three parts, ``(0.8, 0.2)`` two. Arrays in them are read-only views; with `shuffle`, copies.
@@ -243,8 +249,10 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
     >>> x_train.shape, y_test
     ((7, 3), array([7, 8, 9]))
     """
-    fractions = at
-    if not isinstance(at, tuple):
+    fractions: tuple[float, ...]
+    if isinstance(at, tuple):
+        fractions = at
+    else:
         fractions = (at,)
     if not all(0 < fraction < 1 for fraction in fractions) or sum(fractions) > 1 + 1e-9:
         raise ValueError("these fractions make no parts")
@@ -260,7 +268,7 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
 
 
 @explained("data, and the number of parts")
-def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
+def kfolds(data: Tree, k: int = 5) -> Iterator[tuple[Any, Any]]:
     """`k` pairs ``(train, validation)``, with each observation in one validation part (MLUtils: ``kfolds``)."""
     everything = np.arange(numobs(data))
     check_whole("k", k, least=2)

@@ -1,10 +1,12 @@
 """Labels as rows of zeros with a single one, and back. A classification loss compares scores with these rows."""
 
 import reprlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..arrays import device_of, on_card_of
 from ..helping import NOT_GIVEN
 from ..tree.ties import is_array
@@ -12,7 +14,7 @@ from ..words import explained
 
 
 @explained("a label, and all labels")
-def onehot(label: Any, labels: Any, default: Any = NOT_GIVEN) -> Any:
+def onehot(label: Any, labels: Iterable, default: Any = NOT_GIVEN) -> Array:
     """A float32 array of shape ``(K,)``: 1 where `label` is in the K `labels`, otherwise 0 (Flux: ``onehot``).
 
     Raises `ValueError` for an unknown label, unless there's a `default`, which is used instead.
@@ -24,7 +26,7 @@ def onehot(label: Any, labels: Any, default: Any = NOT_GIVEN) -> Any:
 
 
 @explained("labels as data, and all labels")
-def onehotbatch(data: Any, labels: Any, default: Any = NOT_GIVEN) -> Any:
+def onehotbatch(data: Any, labels: Iterable, default: Any = NOT_GIVEN) -> Array:
     """A float32 array of shape ``(N, K)``: the `onehot` of each of `data`'s N elements (Flux: ``onehotbatch``).
 
     `data` is a list of labels or an array of any shape. `labels` are numbers, such as ``range(10)``, or text.
@@ -59,12 +61,12 @@ def onehotbatch(data: Any, labels: Any, default: Any = NOT_GIVEN) -> Any:
         return np.logical_or(hits, takes_default).astype(np.float32)
 
 
-def _unknown(label: Any, known: np.ndarray) -> ValueError:
+def _unknown(label: object, known: np.ndarray) -> ValueError:
     return ValueError(f"{label!r} isn't among the labels {reprlib.repr(known.tolist())}")
 
 
 @explained("an array of scores, and perhaps labels")
-def onecold(y: Any, labels: Any = None) -> Any:
+def onecold(y: Array, labels: Iterable | None = None) -> Array:
     """The label with the highest score in each row of `y`, of shape ``(…, K)`` (Flux: ``onecold``).
 
     Without `labels` it's positions, 0 to K-1. They and numbers are on `y`'s device, text is on the host.
@@ -90,7 +92,7 @@ def onecold(y: Any, labels: Any = None) -> Any:
         return np.take(device.receive(known), places)
 
 
-def _known(labels: Any) -> np.ndarray:
+def _known(labels: Iterable) -> np.ndarray:
     """The labels as an array on the host. With one twice, a row would have two ones."""
     known = np.asarray(labels)
     if known.dtype.kind in "SU" and known.ndim == 1 and not all(isinstance(label, (str, bytes)) for label in labels):

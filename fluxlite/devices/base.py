@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..annotations import Array, DType, T
 from ..array_kinds import ArrayKind, register
 from ..arrays import add_at_on_the_host, device_of
 from ..helping import Readable
@@ -22,7 +23,7 @@ SYNCHRONIZE = "synchronize"
 listeners: list[Callable[..., None]] = []  # open receipts hear of what real devices do; a simulated GPU has its own
 
 
-def tell(device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
+def tell(device: "Device", kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
     """Report to all listeners: `times` copies, `nbytes` in all, or that many waits."""
     for listener in list(listeners):
         listener(device, kind, name, times, nbytes, explicit)
@@ -67,7 +68,7 @@ class Device(metaclass=Readable):
         self._seeded: Seeding | None = None  # the latest `fluxlite.seed` that its generator knows of
 
     @explained()
-    def __call__(self, x: Any, dtype: Any = DEFAULT) -> Any:
+    def __call__(self, x: T, dtype: DType | None = DEFAULT) -> T:
         """`x`, an array, a container or a registered model, with its arrays on this device. `x` itself doesn't change.
 
         On the way to a GPU, float64 becomes float32, even in complex numbers. ``dtype=None`` keeps it;
@@ -76,7 +77,7 @@ class Device(metaclass=Readable):
         return moved(self, x, dtype)
 
     @explained()
-    def receive(self, x: Any) -> Any:
+    def receive(self, x: Array) -> Any:
         """The array `x`, from any device, here: `x` itself if it's here already, otherwise a copy."""
         source = device_of(x)
         if source == self:
@@ -85,7 +86,7 @@ class Device(metaclass=Readable):
             return self.copy_from(source, x)
         return self.upload(source.download(x))
 
-    def upload(self, x: np.ndarray) -> Any:
+    def upload(self, x: np.ndarray) -> Array:
         """Copy a host array to this device."""
         raise NotImplementedError
 
@@ -101,7 +102,7 @@ class Device(metaclass=Readable):
         """Copy an array here from another device of the same kind."""
         return self.upload(source.download(x))
 
-    def copy_in_pinned(self, x: np.ndarray) -> tuple[Any, Any]:
+    def copy_in_pinned(self, x: np.ndarray) -> tuple[Array, Any]:
         """Copy a host array here, during computations if this device can; returns the copy and what to `wait_for`."""
         return self.upload(x), None
 
@@ -162,7 +163,7 @@ class Device(metaclass=Readable):
     def move_code(self, exact: bool = False) -> str:
         return f"get_device({self.backend!r}, {self.index})" if exact else mover(self)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and (self.backend, self.index) == (other.backend, other.index)
 
     def __hash__(self) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array, DType, LibraryArray, T, Tree
 from ..arrays import device_of, move, refuse_tensor
 from ..messages import notice, warn
 from ..tree.flat import Flat, KeyPath, flatten
@@ -16,7 +17,7 @@ from ..tree.walks import check_open
 DEFAULT = "float32 for float64"  # it shows up in signatures
 
 
-def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
+def moved(device: Any, x: T, dtype: DType | None = DEFAULT) -> T:
     """`x` with all its arrays on `device`. This is `Device.__call__`."""
     wanted = dtype if dtype is None or dtype is DEFAULT else np.dtype(dtype)
     flat = flatten(x)
@@ -37,7 +38,7 @@ def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
     return flat.results(made)[flat.root]
 
 
-def _moved_array(device: Any, x: Any, wanted: Any) -> Any:
+def _moved_array(device: Any, x: LibraryArray, wanted: Any) -> Array:
     dtype = device.usual_dtypes.get(x.dtype, x.dtype) if wanted is DEFAULT else x.dtype
     if wanted is not DEFAULT and wanted is not None and dtype.kind == "f":
         dtype = wanted
@@ -53,7 +54,7 @@ def _moved_array(device: Any, x: Any, wanted: Any) -> Any:
 
 
 @functools.singledispatch
-def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
+def send(x: Tree, device: Any, dtype: Any, path: KeyPath) -> Tree:
     """Move a leaf that isn't an array, at `path`: one method per type.
 
     Most leaves work on any device. Arrays in an object that can't be walked, or in a function, stay: we say so once.

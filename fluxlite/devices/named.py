@@ -3,8 +3,8 @@
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from ..annotations import DType, T, Tree
 from ..arrays import device_of
 from ..messages import say
 from ..words import explained, in_words, many
@@ -72,7 +72,7 @@ def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
 usable = functional  # so that a function in `names_of` may have its name
 
 
-def find_backend(name: Any) -> selection.Backend:
+def find_backend(name: str) -> selection.Backend:
     got = name if isinstance(name, str) else in_words(name)
     if got in selection.backends():
         return selection.backends()[got]
@@ -96,7 +96,7 @@ def names_of(
         is_simulated = backend == "CUDA" and selection.wish()[0] == "Simulated"
         return devices_of("Simulated" if is_simulated else backend)
 
-    def device(x: Any = None) -> Device:
+    def device(x: Tree = None) -> Device:
         """The current one, or the device of an array or a model (CUDA.jl: ``device()``). `RuntimeError` without one."""
         return devices().current(f"there is no {vendor} GPU to use") if x is None else device_of(x)
 
@@ -107,7 +107,7 @@ NVIDIA = names_of("NVIDIA", "CUDA")
 
 
 @explained()
-def cu(x: Any, dtype: Any = DEFAULT) -> Any:
+def cu(x: T, dtype: DType | None = DEFAULT) -> T:
     """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Without either, `RuntimeError`."""
     return moved(NVIDIA[-1](), x, dtype)
 

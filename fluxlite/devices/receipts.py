@@ -15,6 +15,7 @@ from simgpu.profile import recording
 from simgpu.profile.seconds import Seconds as Seconds
 from simgpu.profile.seconds import duration as duration
 
+from ..annotations import DType, Tree
 from ..words import check_bool, check_callable, explained
 from .base import CPU, SETTINGS, listeners
 from .selection import devices, gpu_device
@@ -77,7 +78,7 @@ def clocked(seconds: float) -> Seconds:
 
 @explained()
 def estimate(
-    fn: Callable, *args: Any, like: Any = "NVIDIA T4", shapes_only: bool = False, first_use: bool = False
+    fn: Callable, *args: Tree, like: Any = "NVIDIA T4", shapes_only: bool = False, first_use: bool = False
 ) -> "Estimate":
     """How long ``fn(*args)`` would take on the card `like`: ``estimate(np.matmul, x, x, like="H200").seconds``.
 
@@ -95,7 +96,7 @@ def estimate(
 
 
 @explained()
-def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False, dtype: Any = np.float32) -> Any:
+def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False, dtype: DType = np.float32) -> tuple:
     """The shape of ``model(x)`` for an `x` of this shape, without computing it (Flux: ``outputsize``).
 
     Give a shape for each input; several results give a tuple. ``padbatch=True`` adds an axis of 1 in front.

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..annotations import DType, T
 from ..arrays import refuse_tensor
 from ..messages import notice, said, warn
 from ..words import explained
@@ -18,7 +19,7 @@ VARIABLE, FOLDER_VARIABLE, FILE = "FLUXLITE_GPU_BACKEND", "FLUXLITE_PROJECT", "L
 
 
 @explained()
-def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
+def gpu(x: T, dtype: DType | None = DEFAULT) -> T:
     """`x` with its arrays on the GPU. Without one, it returns `x` and says why, once (Flux: ``gpu``).
 
     float64 becomes float32; ``dtype=None`` keeps it. `x` itself stays where it is: write ``model = gpu(model)``.
@@ -38,7 +39,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
 
 
 @explained()
-def cpu(x: Any, dtype: Any = DEFAULT) -> Any:
+def cpu(x: T, dtype: DType | None = DEFAULT) -> T:
     """`x` with its arrays on the CPU; an array that's there already is the same object, not a copy (Flux: ``cpu``)."""
     return moved(CPU, x, dtype)
 

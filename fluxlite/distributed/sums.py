@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array, LibraryArray, T, Tree
 from ..arrays import device_of, on_card_of
 from ..data.observations import MappedObs, numobs, part
 from ..devices.base import CPU
@@ -53,7 +54,7 @@ def allreduce(x: Any, op: str = "sum") -> Any:
 
 
 @explained("an array or a number, and a worker")
-def broadcast(x: Any, root: int = 0) -> Any:
+def broadcast(x: T, root: int = 0) -> T:
     """What worker `root` has as `x`, for all; arrays change in place (Flux: ``bcast!``; PyTorch: ``broadcast``)."""
     if isinstance(x, (Number, np.generic)):
         return everyone().same(x, root)
@@ -61,7 +62,7 @@ def broadcast(x: Any, root: int = 0) -> Any:
 
 
 @explained("a model, an optimizer's state or an array, and a worker")
-def synchronize(x: Any, root: int = 0) -> Any:
+def synchronize(x: T, root: int = 0) -> T:
     """Give all workers what worker `root` has in `x`, a model or an optimizer's state (Flux: ``synchronize!``).
 
     Arrays, generators and an optimizer's memory are changed in place, so ties stay. ``train(…, distributed=True)`` does
@@ -70,7 +71,7 @@ def synchronize(x: Any, root: int = 0) -> Any:
     return take_from(everyone(), x, root)
 
 
-def take_from(group: Group, x: Any, root: int = 0) -> Any:
+def take_from(group: Group, x: T, root: int = 0) -> T:
     forms = {}
     for path, node in nodes(x):
         if isinstance(node, Leaf) or is_array(node):
@@ -84,7 +85,7 @@ def take_from(group: Group, x: Any, root: int = 0) -> Any:
     return x
 
 
-def _form(x: Any) -> str:
+def _form(x: Leaf | LibraryArray) -> str:
     if isinstance(x, Leaf):
         return f"{x.rule}, frozen={x.frozen}"
     return f"an array of {x.dtype}, shape {x.shape}"
@@ -97,7 +98,7 @@ class DistributedDataContainer(MappedObs):
     """
 
     @explained("data")
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: Tree) -> None:
         count = numobs(data)
         group = everyone()
         size = -(-count // group.size)
@@ -122,7 +123,7 @@ class DistributedOptimizer(OptimiserChain):
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
         memory["0"] = take_step(self.rules[0], memory["0"], x, g)
 
-    def gathered(self, state: Any, model: Any, steps: list[Step]) -> list[Step]:
+    def gathered(self, state: Tree, model: Tree, steps: list[Step]) -> list[Step]:
         """The same steps with the means of all workers' gradients."""
         group = everyone()
         return sum_over_workers(group, in_buckets(state, model), steps, 1 / group.size)[0]
@@ -134,9 +135,9 @@ class DistributedOptimizer(OptimiserChain):
 SIZE = 25 * 2**20  # bytes
 
 
-def in_buckets(state: Any, model: Any) -> list[list[tuple[Leaf, Any]]]:
+def in_buckets(state: Tree, model: Tree) -> list[list[tuple[Leaf, Array]]]:
     """The parameters, each with its leaf of the state: each list is added up together."""
-    buckets: dict[Any, list[tuple[Leaf, Any]]] = {}
+    buckets: dict[tuple, list[tuple[Leaf, Array]]] = {}
     size = 0
     for path, x in trainables(model):
         buckets.setdefault((size // SIZE, sum_dtype(x), device_of(x)), []).append((path.get(state), x))
@@ -170,7 +171,7 @@ def sum_over_workers(
     return [step for step, count in zip(found, counts) if count and not step[0].frozen], sums
 
 
-def _flat_gradient(own: dict[int, Any], leaf: Leaf, x: Any) -> Any:
+def _flat_gradient(own: dict[int, Array], leaf: Leaf, x: Array) -> Array:
     if id(leaf) in own:
         return np.ravel(own[id(leaf)])
     return np.ravel(np.zeros_like(x))
@@ -189,7 +190,7 @@ def _cut(bucket: list, content: Any) -> list[Step]:
     return found
 
 
-def sum_dtype(x: Any) -> np.dtype:
+def sum_dtype(x: Array) -> np.dtype:
     """The type that's added up: MPI knows no half precision, and many small numbers would lose digits in it."""
     if x.dtype.kind in "biuc":
         return x.dtype

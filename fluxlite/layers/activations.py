@@ -8,17 +8,17 @@ undecided at a corner, there's another next to it.
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..arrays import by_element, device_of, floats, in_float32, on_card_of_argument, on_device_of, primitive
 from ..arrays import identity as identity
 from ..autodiff.rules import accurate, accurate_rule, rule, zero_where
 from ..autodiff.tracked import plain
 
 
-def activation(name: str, what: str, function: Callable, pullback: Callable | None = None) -> Callable[..., Any]:
+def activation(name: str, what: str, function: Callable, pullback: Callable | None = None) -> Callable[..., Array]:
     """A row of the table: the `function` of this name, and its derivative ``pullback(g, out, x)``."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{what} (NNlib: ``{name}``)."
@@ -31,7 +31,7 @@ def activation(name: str, what: str, function: Callable, pullback: Callable | No
     return entered
 
 
-def curve(name: str, what: str, function: Callable, pullback: Callable | None = None) -> Callable[..., Any]:
+def curve(name: str, what: str, function: Callable, pullback: Callable | None = None) -> Callable[..., Array]:
     """An `activation` of several steps. In half precision they're taken in float32, and only the result is rounded."""
 
     slope = accurate(pullback, lambda *operands, **keywords: entered(*operands, **keywords))
@@ -39,12 +39,12 @@ def curve(name: str, what: str, function: Callable, pullback: Callable | None = 
     return entered
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Array) -> Array:
     small = np.exp(-abs(x))  # exp of a large positive number would overflow
     return np.where(x >= 0, 1, small) / (1 + small)
 
 
-def _gelu(x: Any) -> Any:
+def _gelu(x: Array) -> Array:
     near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
     return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
 
@@ -114,7 +114,7 @@ logcosh = curve(
 
 
 @on_card_of_argument
-def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
+def rrelu(x: Array, lower: float = 1 / 8, upper: float = 1 / 3, rng: "np.random.Generator | None" = None) -> Array:
     """`leakyrelu` with a slope drawn for each element, by `rng` or the device's generator (NNlib: ``rrelu``)."""
     x = floats(x)
     like = plain(x)
@@ -127,7 +127,7 @@ def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -
 
 @primitive
 @in_float32
-def softmax(x: Any, axis: int = -1) -> Any:
+def softmax(x: Array, axis: int = -1) -> Array:
     """Positive numbers that sum to 1 along `axis`: ``exp(x) / sum(exp(x))`` (NNlib: ``softmax``, along dims=1).
 
     From nothing but -inf they're NaN, as in PyTorch: no numbers that sum to 1 are right.
@@ -140,7 +140,7 @@ def softmax(x: Any, axis: int = -1) -> Any:
 
 @primitive
 @in_float32
-def logsoftmax(x: Any, axis: int = -1) -> Any:
+def logsoftmax(x: Array, axis: int = -1) -> Array:
     """``log(softmax(x))``, accurate where that's very negative (NNlib: ``logsoftmax``)."""
     if np.size(x) == 0:
         return np.copy(x)
@@ -150,7 +150,7 @@ def logsoftmax(x: Any, axis: int = -1) -> Any:
 
 @primitive
 @in_float32
-def softmax_of_open(x: Any, axis: int = -1) -> Any:
+def softmax_of_open(x: Array, axis: int = -1) -> Array:
     """`softmax`, where -inf closes what may not be chosen; if all of it is closed, all are 0."""
     if np.size(x) == 0:
         return np.copy(x)
@@ -161,11 +161,11 @@ def softmax_of_open(x: Any, axis: int = -1) -> Any:
     return powers / np.maximum(total, float(limits.tiny))
 
 
-def slope_of_softmax(g: Any, out: Any, x: Any, axis: int = -1) -> Any:
+def slope_of_softmax(g: Array, out: Array, x: Array, axis: int = -1) -> Array:
     return out * (g - np.sum(g * out, axis=axis, keepdims=True))
 
 
-def slope_of_logsoftmax(g: Any, out: Any, x: Any, axis: int = -1) -> Any:
+def slope_of_logsoftmax(g: Array, out: Array, x: Array, axis: int = -1) -> Array:
     return g - np.exp(out) * np.sum(g, axis=axis, keepdims=True)
 
 

@@ -1,13 +1,14 @@
 """`Dense` and `Chain`, and what `Chain` has in common with other layers of layers."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from operator import index
 from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..arrays import identity
 from ..messages import notice
 from ..tree.flat import KeyPath
@@ -28,8 +29,8 @@ class Dense(Layer):
     (3, 5)
     """
 
-    weight: Any  # these fields are its tree
-    bias: Any
+    weight: Array  # these fields are its tree
+    bias: Array | None
     activation: Callable
 
     def __init__(
@@ -41,7 +42,7 @@ class Dense(Layer):
         self.activation = self._check_activation(activation)
 
     @classmethod
-    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> "Dense":
+    def of(cls, weight: Array, bias: Array | None = None, activation: Callable = identity) -> "Dense":
         """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None."""
         new = object.__new__(cls)
         new.weight = new._check_array("weight", weight, "outputs", "inputs")
@@ -49,7 +50,7 @@ class Dense(Layer):
         new.activation = new._check_activation(activation)
         return new
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         if getattr(x, "dtype", None) is not self.weight.dtype:
             x = self._converted(x, self.weight)
         if getattr(x, "ndim", 0) < 3:
@@ -78,7 +79,7 @@ class Dense(Layer):
         return options_text(self.activation, bias=self.bias is not None)
 
 
-def multiply_rows(x: Any, matrix: Any) -> Any:
+def multiply_rows(x: Array, matrix: Array) -> Array:
     """``x @ matrix``, for `x` with any number of axes before the features: quicker with all their rows at once."""
     shape = tuple(x.shape)
     is_picture = len(shape) == 4 and shape[1] in (1, 3) and shape[2] == shape[3] > 3
@@ -104,7 +105,7 @@ class Container(Layer):
         for where, part in self._items():
             check_callable(f"{self._name()}'s layers[{where!r}]", part)
 
-    def _items(self) -> Any:
+    def _items(self) -> Iterable[tuple[Any, Any]]:
         """(name or number, layer) of each."""
         if isinstance(self.layers, Mapping):
             return self.layers.items()

@@ -1,13 +1,14 @@
 """Layers made of layers that don't simply follow each other, and small ones: `Scale`, `Embedding` and `flatten`."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import index
 from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..arrays import (
     astype,
     device_of,
@@ -50,10 +51,10 @@ class SkipConnection(Container):
     With ``np.add`` it's a residual block; ``lambda y, x: np.concatenate([y, x], axis=-1)`` keeps both.
     """
 
-    layers: Any
-    connection: Any
+    layers: Callable
+    connection: Callable
 
-    def __init__(self, layers: Any, connection: Callable) -> None:
+    def __init__(self, layers: Callable, connection: Callable) -> None:
         self.layers = layers
         self.connection = connection
 
@@ -72,10 +73,10 @@ class Parallel(Container):
     in `Chain`. The connection takes all results at once. ``np.add`` and its kin work for more than two layers, too.
     """
 
-    connection: Any
+    connection: Callable
     layers: Any
 
-    def __init__(self, connection: Callable, /, *layers: Any, **named: Any) -> None:
+    def __init__(self, connection: Callable, /, *layers: Callable, **named: Callable) -> None:
         self.connection = connection
         self._set_layers(layers, named)
 
@@ -87,7 +88,7 @@ class Parallel(Container):
 
     __getitem__ = Chain.__getitem__
 
-    def _with_inputs(self, inputs: tuple) -> Any:
+    def _with_inputs(self, inputs: tuple) -> Iterable[tuple[tuple[Any, Any], Any]]:
         """((name or number, layer), its input) of each."""
         count = len(self.layers)
         if len(inputs) == 1 and isinstance(inputs[0], tuple):
@@ -126,7 +127,7 @@ class Maxout(Container):
     ``Maxout(layer, other, …)``, or ``Maxout(lambda: Dense(5, 7), 3)`` for three of a kind. Equal ones share a gradient.
     """
 
-    layers: Any
+    layers: tuple
 
     def __init__(self, *layers: Any) -> None:
         if len(layers) == 2 and isinstance(layers[1], (int, np.integer)):
@@ -140,7 +141,7 @@ class Maxout(Container):
 
 
 @explained("an array of shape (…, T, features)")
-def make_causal_mask(x: Any) -> Any:
+def make_causal_mask(x: Array) -> Array:
     """The mask with which no step of `x` ``(…, T, features)`` sees later ones (NNlib: ``make_causal_mask``)."""
     steps = x.shape[-2]
     return np.tril(np.ones_like(plain(x), shape=(steps, steps), dtype=bool))
@@ -160,15 +161,15 @@ class MultiHeadAttention(Layer):
     and `v`, and `inside` two, for `q` with `k`, and for `v`. In training, `dropout_prob` of the weights become 0.
     """
 
-    q_proj: Any
-    k_proj: Any
-    v_proj: Any
-    attn_drop: Any
-    out_proj: Any
+    q_proj: Dense
+    k_proj: Dense
+    v_proj: Dense
+    attn_drop: Dropout
+    out_proj: Dense
 
     @explained("dims, a number of features or (inputs, inside, outputs)")
     def __init__(
-        self, dims: Any, *, nheads: int = 8, bias: bool = False, init: Callable = glorot_uniform,
+        self, dims: int | tuple, *, nheads: int = 8, bias: bool = False, init: Callable = glorot_uniform,
         dropout_prob: float = 0.0, rng: Generator = None,
     ):  # fmt: skip
         check_whole("MultiHeadAttention(nheads=…)", nheads, 1)
@@ -184,7 +185,10 @@ class MultiHeadAttention(Layer):
         self.attn_drop = Dropout(dropout_prob)
         self.nheads = int(nheads)
 
-    def __call__(self, q: Any, k: Any = None, v: Any = None, bias: Any = None, *, mask: Any = None) -> tuple[Any, Any]:
+    def __call__(
+        self, q: Array, k: Array | None = None, v: Array | None = None, bias: Array | None = None, *,
+        mask: Array | None = None,
+    ) -> tuple[Array, Array]:  # fmt: skip
         if k is None:
             k = q
         if v is None:
@@ -205,12 +209,12 @@ class MultiHeadAttention(Layer):
             weights = narrow(weights)
         return run_layer(self.out_proj, joined, Attribute("out_proj")), weights
 
-    def _by_head(self, *projected: Any) -> list:
+    def _by_head(self, *projected: Array) -> list[Array]:
         """Each cut among the heads, ``(N, nheads, T, size)``: a score may be too large for float16."""
         parts = [np.reshape(x, (*x.shape[:-1], self.nheads, x.shape[-1] // self.nheads)) for x in projected]
         return [np.swapaxes(wide(x), -2, -3) for x in parts]
 
-    def _scores(self, queries: Any, keys: Any, bias: Any, mask: Any) -> Any:
+    def _scores(self, queries: Array, keys: Array, bias: Array | None, mask: Array | None) -> Array:
         scores = (queries * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(keys, -1, -2)
         if bias is not None:
             scores = scores + _checked("bias", bias, "f", scores.shape)
@@ -235,20 +239,20 @@ class MultiHeadAttention(Layer):
         return f", nheads={self.nheads}"
 
 
-def _each(sizes: Any, count: int) -> tuple:
+def _each(sizes: int | tuple, count: int) -> tuple:
     """One for each, as given, or the same for all."""
     if isinstance(sizes, tuple):
         return sizes
     return (sizes,) * count
 
 
-def _one_if_equal(sizes: tuple) -> Any:
+def _one_if_equal(sizes: tuple) -> int | tuple:
     if len(set(sizes)) == 1:
         return sizes[0]
     return sizes
 
 
-def _checked(name: str, x: Any, kind: str, wanted: tuple) -> Any:
+def _checked(name: str, x: Array, kind: str, wanted: tuple) -> Array:
     """`x`, which is added to the scores. NumPy would also add booleans as a bias, or make the scores larger."""
     if x.dtype.kind != kind:
         numbers = "floating-point numbers"
@@ -267,9 +271,9 @@ class Scale(Layer):
     ``Scale(3)`` takes inputs of shape ``(…, 3)``, ``Scale(3, 4)`` of ``(…, 3, 4)``. The activation comes last.
     """
 
-    scale: Any
-    bias: Any
-    activation: Any
+    scale: Array
+    bias: Array | None
+    activation: Callable
 
     def __init__(self, *size: Any, bias: bool = True) -> None:
         size, activation = split_activation(size)
@@ -278,7 +282,7 @@ class Scale(Layer):
         self.activation = activation
 
     @classmethod
-    def of(cls, scale: Any, bias: Any = None, activation: Callable = identity) -> "Scale":
+    def of(cls, scale: Array, bias: Array | None = None, activation: Callable = identity) -> "Scale":
         """A layer made of these arrays, of one shape; `bias` may be None."""
         new = object.__new__(cls)
         new.scale = new._check_array("scale", scale, *getattr(scale, "shape", ("…",)))
@@ -286,7 +290,7 @@ class Scale(Layer):
         new.activation = new._check_activation(activation)
         return new
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         x = self._converted(x, self.scale)
         size = self.scale.shape
         if x.shape[len(x.shape) - len(size) :] != size:  # NumPy would broadcast some of them
@@ -301,7 +305,7 @@ class Scale(Layer):
         return options_text(self.activation, bias=self.bias is not None)
 
 
-def normal(*shape: int, rng: Generator = None) -> Any:
+def normal(*shape: int, rng: Generator = None) -> np.ndarray:
     return generator(rng).standard_normal(shape, dtype=np.float32)
 
 
@@ -314,19 +318,19 @@ class Embedding(Layer):
     booleans are one-hot rows, ``(…, vocabulary)``. On a GPU, a number that isn't in the vocabulary wraps around.
     """
 
-    weight: Any
+    weight: Array
 
     def __init__(self, vocabulary: int, features: int, *, init: Callable = normal, rng: Generator = None):
         self.weight = start(init, index(vocabulary), index(features), rng, layer="Embedding")
 
     @classmethod
-    def of(cls, weight: Any) -> "Embedding":
+    def of(cls, weight: Array) -> "Embedding":
         """A layer made of this array, of shape ``(vocabulary, features)``."""
         new = object.__new__(cls)
         new.weight = new._check_array("weight", weight, "vocabulary", "features")
         return new
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any) -> Array:
         with on_card_of(self.weight):  # where a list goes, too
             numbers = plain(x)
             weight = plain(self.weight)
@@ -352,7 +356,7 @@ class Embedding(Layer):
             if not 0 <= number <= most:
                 raise UnknownError(KeyPath(), f"{self._name()} knows the numbers 0 to {most}, got {number}")
 
-    def _check_rows(self, rows: Any) -> None:
+    def _check_rows(self, rows: Array) -> None:
         """Class numbers often come as floating-point ones, for example from a table."""
         count = self.weight.shape[0]
         numbers = "for the numbers of a vocabulary, which are whole numbers, write x.astype(int)"
@@ -375,7 +379,7 @@ class UnknownError(LayerError, IndexError):
 
 
 @explained("an array of shape (N, …)")
-def flatten(x: Any) -> Any:
+def flatten(x: Array) -> Array:
     """Each observation as one row: ``(N, H, W, C)`` becomes ``(N, H * W * C)`` (Flux: ``flatten``)."""
     refuse_tensor("flatten", x)  # NumPy would take it without a word
     with on_card_of(x):

@@ -3,10 +3,11 @@
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from ..annotations import Array
 from ..arrays import astype, floats, identity, wide
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back, max_along, padded, sum_along
 from ..autodiff.tracked import plain
@@ -38,8 +39,8 @@ class Conv(Layer):
     after each axis; ``pad=SamePad()`` keeps the size. `groups` cuts the features into parts that don't see each other.
     """
 
-    weight: Any
-    bias: Any
+    weight: Array
+    bias: Array | None
     activation: Callable
     stride: tuple[int, ...]
     pad: Pads
@@ -62,14 +63,14 @@ class Conv(Layer):
         before, after = inputs, outputs
         if self._back:
             before, after = outputs, inputs
-        drawn = start(init, after, before // groups, rng, window=kernel, layer=name)
+        drawn: Any = start(init, after, before // groups, rng, window=kernel, layer=name)
         self.weight = np.copy(np.moveaxis(drawn, (1, 0), (-2, -1)), order="C")
         self.bias = np.zeros_like(self.weight, shape=(outputs,)) if bias else None
         self._set(activation, stride, pad, dilation, groups)
 
     @classmethod
-    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, stride: Any = 1, pad: Any = 0,
-           dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
+    def of(cls, weight: Array, bias: Array | None = None, activation: Callable = identity, *, stride: Each = 1,
+           pad: Each | SamePad = 0, dilation: Each = 1, groups: int = 1) -> Self:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None."""
         new = object.__new__(cls)
         kernel = ["kernel"] * max(getattr(weight, "ndim", 0) - 2, 1)
@@ -79,7 +80,7 @@ class Conv(Layer):
         new.bias = new._check_bias(bias, weight, outputs)
         return new
 
-    def _set(self, activation: Callable, stride: Any, pad: Any, dilation: Any, groups: int) -> None:
+    def _set(self, activation: Callable, stride: Each, pad: Each | SamePad, dilation: Each, groups: int) -> None:
         name = type(self).__name__
         dims = self.weight.ndim - 2
         self.activation = self._check_activation(activation)
@@ -88,7 +89,7 @@ class Conv(Layer):
         self.dilation = each_axis(f"{name}'s dilation", dilation, dims)
         self.pad = pads_of(f"{name}'s pad", pad, self._padded_extent())
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         dims = len(self.stride)
         inputs, _ = self._features()
         check_shape(self, x, dims, inputs)
@@ -99,7 +100,7 @@ class Conv(Layer):
         y = self._windows_of(self._converted(x, self.weight), kernel, at)
         return activated(self.activation, y, self.bias)
 
-    def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
+    def _windows_of(self, x: Array, kernel: Array, at: Windows) -> Array:
         return convolve(x, kernel, at)
 
     def _padded_extent(self) -> tuple[int, ...]:
@@ -156,20 +157,20 @@ class ConvTranspose(Conv):
         self.outpad = self._checked(outpad)
 
     @classmethod
-    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, outpad: Any = 0,
-           **settings: Any) -> Any:  # fmt: skip
+    def of(cls, weight: Array, bias: Array | None = None, activation: Callable = identity, *, outpad: Each = 0,
+           **settings: Any) -> Self:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, outputs / groups, inputs)``, `bias` or None."""
         new = super().of(weight, bias, activation, **settings)
         new.outpad = new._checked(outpad)
         return new
 
-    def _checked(self, outpad: Any) -> tuple[int, ...]:
+    def _checked(self, outpad: Each) -> tuple[int, ...]:
         each = each_axis("ConvTranspose's outpad", outpad, len(self.stride), 0)
         if any(more >= stride for more, stride in zip(each, self.stride) if more):
             raise ValueError(f"ConvTranspose's outpad is less than the stride, {self.stride}, got {outpad}")
         return each
 
-    def _windows_of(self, x: Any, kernel: Any, at: Windows) -> Any:
+    def _windows_of(self, x: Array, kernel: Array, at: Windows) -> Array:
         space = []
         for n, stride, extent, pad, more in zip(x.shape[1:-1], at.stride, at.extent(), at.pad, self.outpad):
             space.append((n - 1) * stride + extent - sum(pad) + more)
@@ -208,7 +209,7 @@ class MaxPool(Layer):
 
     _is_mean = False
 
-    def __init__(self, kernel: tuple[int, ...], *, stride: Any = None, pad: Each | SamePad = 0):
+    def __init__(self, kernel: tuple[int, ...], *, stride: Each | None = None, pad: Each | SamePad = 0):
         name = type(self).__name__
         self.kernel = window_size(f"{name}(kernel)", kernel)
         self.stride = self.kernel
@@ -218,7 +219,7 @@ class MaxPool(Layer):
         if any(size >= width for sizes, width in zip(self.pad, self.kernel) for size in sizes):
             raise ValueError(f"{name}'s pad is smaller than its window {self.kernel}, got {pad}")
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         check_shape(self, x, len(self.kernel))
         together = (1,) * len(self.kernel)  # a dilation of 1: nothing is left out
         return pool(self, x, Windows(self.kernel, self.stride, self.pad, together))
@@ -248,7 +249,7 @@ class AdaptiveMaxPool(Layer):
     def __init__(self, out: tuple[int, ...]):
         self.out = window_size(f"{type(self).__name__}(out)", out)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         check_shape(self, x, len(self.out))
         space = x.shape[1:-1]
         if any(length < out for length, out in zip(space, self.out)):
@@ -270,7 +271,7 @@ class AdaptiveMeanPool(AdaptiveMaxPool):
     _is_mean = True
 
 
-def pool(layer: Any, x: Any, at: Windows) -> Any:
+def pool(layer: Any, x: Array, at: Windows) -> Array:
     """One axis after the other, which takes fewer steps; the last first, so that of equals the first one counts."""
     if min(at.places(x.shape[1:-1])) < 1:  # no error, but nothing would come out
         raise ShapeError(KeyPath(), f"{layer._name()}: no window of {at.kernel} fits into {x.shape[1:-1]}")
@@ -282,13 +283,13 @@ def pool(layer: Any, x: Any, at: Windows) -> Any:
     return _slid(max_along, _padded(x, at, lowest), at)
 
 
-def _padded(x: Any, at: Windows, value: float) -> Any:
+def _padded(x: Array, at: Windows, value: float) -> Array:
     if any(map(any, at.pad)):
         return padded(x, at.pad, value)
     return x
 
 
-def _slid(reduce_along: Callable, x: Any, at: Windows) -> Any:
+def _slid(reduce_along: Callable, x: Array, at: Windows) -> Array:
     for axis in reversed(range(len(at.kernel))):
         x = reduce_along(x, axis + 1, at.kernel[axis], at.stride[axis])
     return x
@@ -298,7 +299,7 @@ def _slid(reduce_along: Callable, x: Any, at: Windows) -> Any:
 class GlobalMaxPool(Layer):
     """The largest element of each picture, for each feature: ``(N, 1, 1, features)`` (Flux: ``GlobalMaxPool``)."""
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         check_shape(self, x)
         flat = np.reshape(x, (x.shape[0], math.prod(x.shape[1:-1]), x.shape[-1]))
         largest = np.take_along_axis(flat, np.argmax(flat, axis=1)[:, None], axis=1)
@@ -310,7 +311,7 @@ class GlobalMaxPool(Layer):
 class GlobalMeanPool(Layer):
     """The mean of each picture, for each feature (Flux: ``GlobalMeanPool``)."""
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         check_shape(self, x)
         return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)
 
@@ -338,7 +339,7 @@ class Upsample(Layer):
         if size is not None:
             self.size = each_axis("Upsample's size", size, len(size))
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         given = self.size or self.scale
         check_shape(self, x, len(given) if isinstance(given, tuple) else None)
         space = x.shape[1:-1]
@@ -350,7 +351,7 @@ class Upsample(Layer):
             raise ShapeError(KeyPath(), f"{self._name()} makes multiples of its input's lengths {space}, not {size}")
         if self.mode != "nearest":
             x = floats(x)
-        y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
+        y: Array = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
         for axis, length in enumerate(size, 1):
             if self.mode == "nearest":
                 y = np.repeat(y, length // y.shape[axis], axis)
@@ -370,7 +371,7 @@ class Upsample(Layer):
         return f'"{self.mode}", size={self.size}'
 
 
-def _interpolated(x: Any, axis: int, length: int) -> Any:
+def _interpolated(x: Any, axis: int, length: int) -> Array:
     """A product with a matrix that has, in each row, the shares of two neighbours."""
     before = x.shape[axis]
     left, right = x.shape[:axis], x.shape[axis + 1 :]
@@ -384,7 +385,7 @@ def _interpolated(x: Any, axis: int, length: int) -> Any:
     return np.reshape(shares @ rows, (*left, length, *right))
 
 
-def window_size(what: str, size: Any) -> tuple[int, ...]:
+def window_size(what: str, size: object) -> tuple[int, ...]:
     if not isinstance(size, (tuple, list)) or not size:
         raise TypeError(f"{what} is (3, 3) for pictures or (3,) for sequences, got {in_words(size)}")
     return each_axis(what, size, len(size))
@@ -431,7 +432,7 @@ def option(name: str, values: tuple, usual: Any) -> str:
     return f", {name}={value}"
 
 
-def check_shape(layer: Layer, x: Any, dims: int | None = None, features: int | None = None) -> None:
+def check_shape(layer: Layer, x: Array, dims: int | None = None, features: int | None = None) -> None:
     """Raises `ShapeError` if `x` isn't ``(N, …, features)``, with `dims` axes between."""
     shape = x.shape
     if dims is None:

@@ -5,7 +5,7 @@ Yours are written as ours are: `Layer` and `layer` do the same in every file.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache, wraps
 from types import FunctionType
@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
+from ..annotations import Array, Tree
 from ..array_kinds import launcher_of, several_cards
 from ..arrays import astype, by_element, device_of, identity, library_of, refuse_tensor, tensor_in_words
 from ..autodiff.tracked import CLOSED, TrackedArray, plain
@@ -113,7 +114,7 @@ class Layer(NamesElsewhere, metaclass=Readable):
             got = f"{in_words(x)}; np.asarray(x) makes one"
         return InputError(KeyPath(), f"{self._name()} takes an array, got {got}")
 
-    def _converted(self, x: Any, weight: Any) -> Any:
+    def _converted(self, x: Any, weight: Array) -> Any:
         """The input `x` in the type of a `weight` (Flux: ``_match_eltype``); a list of numbers has none."""
         if getattr(x, "dtype", None) is weight.dtype:
             return x
@@ -140,7 +141,7 @@ class Layer(NamesElsewhere, metaclass=Readable):
             notice(key, text)
         return astype(x, weight.dtype)
 
-    def _check_array(self, name: str, x: Any, *shape: Any) -> Any:
+    def _check_array(self, name: str, x: Array, *shape: int | str) -> Array:
         """What `of` got, if it has this `shape`, in which a name stands for any length; else raises `ValueError`."""
         what = f"{type(self).__name__}.of: {name}"
         refuse_tensor(what, x)
@@ -151,7 +152,7 @@ class Layer(NamesElsewhere, metaclass=Readable):
             raise ValueError(f"{what} has shape {wanted}, got {in_words(x)}")
         return x
 
-    def _check_bias(self, bias: Any, weight: Any, *shape: int) -> Any:
+    def _check_bias(self, bias: Array | None, weight: Array, *shape: int) -> Array | None:
         """Like the `weight` in its type: two types in one layer would make all results the wider one."""
         if bias is None:
             return None
@@ -161,7 +162,7 @@ class Layer(NamesElsewhere, metaclass=Readable):
             return astype(bias, weight.dtype)
         return bias
 
-    def _check_activation(self, activation: Any) -> Callable:
+    def _check_activation(self, activation: object) -> Callable:
         if not callable(activation):
             got = in_words(activation)
             raise TypeError(f"{type(self).__name__}'s activation is a function such as np.tanh, got {got}")
@@ -252,7 +253,7 @@ def layer_call(call: Function) -> Function:
     return framed  # type: ignore[return-value]
 
 
-def run_layer(layer: Any, x: Any, *place: Any) -> Any:
+def run_layer(layer: Callable, x: Any, *place: Hashable) -> Any:
     """``layer(x)``, of any layer or function, on the card that holds `x`. An error names its `place` in front."""
     try:
         if several_cards:
@@ -263,7 +264,7 @@ def run_layer(layer: Any, x: Any, *place: Any) -> Any:
         raise error.within(*place) from error.__cause__
 
 
-def misplaced(layer: Any, x: Any = None) -> LayerError | None:
+def misplaced(layer: Tree, x: Any = None) -> LayerError | None:
     """After an error: is an array of `layer` left over from a gradient call, or not where the input `x` is."""
     here = device_of(plain(x)) if is_array(plain(x)) else None
     for path, leaf in nodes(layer):
@@ -284,7 +285,7 @@ def split_activation(size: tuple) -> tuple[tuple, Callable]:
     return size, identity
 
 
-def activated(activation: Callable, y: Any, bias: Any) -> Any:
+def activated(activation: Callable, y: Array, bias: Array | None) -> Array:
     """``activation(y + bias)``, on a GPU as one launch if we know the activation: others may print, or sum."""
     if bias is None:
         return activation(y)
@@ -302,7 +303,7 @@ def _is_by_element(activation: Callable) -> bool:
 
 @cache
 def _of_a_sum(function: Callable) -> Callable:
-    def of_a_sum(y: Any, bias: Any) -> Any:
+    def of_a_sum(y: Array, bias: Array) -> Array:
         return function(y + bias)
 
     of_a_sum.__name__ = f"bias_{function.__name__}"
@@ -313,7 +314,7 @@ initializer = explained("sizes, such as 5, 10, and perhaps a NumPy generator")
 
 
 def start(init: Callable, outputs: int, inputs: int, rng: Generator = None, *, window: tuple[int, ...] = (),
-          layer: str = "Dense", keyword: str = "init") -> Any:  # fmt: skip
+          layer: str = "Dense", keyword: str = "init") -> Array:  # fmt: skip
     """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, and no float64."""
     shape = (outputs, inputs, *window)
     if rng is None:  # your own `init` needn't take one
@@ -329,7 +330,7 @@ def start(init: Callable, outputs: int, inputs: int, rng: Generator = None, *, w
 
 
 @initializer
-def glorot_uniform(*shape: int, rng: Generator = None, gain: float = 1) -> Any:
+def glorot_uniform(*shape: int, rng: Generator = None, gain: float = 1) -> np.ndarray:
     """Uniform in ``±gain * sqrt(6 / (inputs + outputs))`` (Flux: ``glorot_uniform``)."""
     return uniform(shape, rng, gain * math.sqrt(6 / max(sum(nfan(*shape)), 1)))
 
@@ -345,7 +346,7 @@ def nfan(*shape: int) -> tuple[int, int]:
     return shape[1] * window, shape[0] * window
 
 
-def uniform(shape: tuple[int, ...], rng: Generator, limit: float) -> Any:
+def uniform(shape: tuple[int, ...], rng: Generator, limit: float) -> np.ndarray:
     return generator(rng).uniform(-limit, limit, shape).astype(np.float32)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..arrays import astype, device_of, floats, is_half, narrow, on_card_of, refuse_tensor, wide
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import notice
@@ -35,7 +36,7 @@ def compares(check: Callable) -> Callable[[Function], Function]:
 
         @explained()
         @functools.wraps(formula)
-        def loss(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        def loss(prediction: Array, target: Array, *args: Any, **kwargs: Any) -> Array:
             refuse_tensor(call, prediction)
             refuse_tensor(call, target)
             _one_device(name, plain(prediction), plain(target))  # CuPy would copy a host's labels at each step
@@ -52,7 +53,7 @@ def compares(check: Callable) -> Callable[[Function], Function]:
     return decorate
 
 
-def _of_halves(formula: Callable, prediction: Any, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def _of_halves(formula: Callable, prediction: Array, target: Array, args: tuple, kwargs: dict[str, Any]) -> Array:
     """A loss of float16 numbers, computed in float32 and rounded once: their squares and sums may be too large.
 
     An epsilon that isn't given stays that of float16, as the slopes at 0 depend on it.
@@ -64,7 +65,7 @@ def _of_halves(formula: Callable, prediction: Any, target: Any, args: tuple, kwa
     return narrow(formula(*given.args, **given.kwargs))
 
 
-def _one_device(name: str, x: Any, y: Any) -> None:
+def _one_device(name: str, x: Array, y: Array) -> None:
     if type(x) is type(y) is np.ndarray:
         return
     if not is_array(x) or not is_array(y):
@@ -74,7 +75,7 @@ def _one_device(name: str, x: Any, y: Any) -> None:
         raise DeviceError(KeyPath(), f"{name}: {where}; move one of them: target = {mover(device_of(x))}(target)")
 
 
-def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
+def _in_type_of(prediction: Array, target: Array, name: str) -> Array:
     """`target`, on its device, in a type that leaves the loss in the `prediction`'s."""
     mine = getattr(prediction, "dtype", None)
     its = getattr(target, "dtype", None)
@@ -90,7 +91,7 @@ def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
     return astype(target, mine)
 
 
-def _same_shape(call: str, prediction: Any, target: Any, *args: Any, number: bool = True, **kwargs: Any) -> None:
+def _same_shape(call: str, prediction: Array, target: Any, *args: Any, number: bool = True, **kwargs: Any) -> None:
     """Raises `ValueError` if the two differ in their shapes; a `number` as target may count for all."""
     shape: Any = getattr(prediction, "shape", ())
     wanted = getattr(target, "shape", ())
@@ -106,7 +107,7 @@ def _same_shape(call: str, prediction: Any, target: Any, *args: Any, number: boo
     raise ValueError(f"{call} takes two of the same shape, got {one} and {other}{hint}")
 
 
-def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any, **kwargs: Any) -> None:
+def _classes(call: str, prediction: Array, target: Array, axis: int = -1, *args: Any, **kwargs: Any) -> None:
     """Raises `ValueError` if the target is neither classes' numbers, nor rows of probabilities."""
     name = call.partition("(")[0]
     write = f"{name}(model(x), y)"
@@ -135,7 +136,7 @@ def _classes(call: str, prediction: Any, target: Any, axis: int = -1, *args: Any
     raise ValueError(f"{call}: {what} {axis}; got {wrong}. The prediction comes first: {write}")
 
 
-def _check_labels(call: str, prediction: Any, target: Any, axis: int, has_values: bool) -> None:
+def _check_labels(call: str, prediction: Array, target: Array, axis: int, has_values: bool) -> None:
     """Raises `ValueError` if the classes' numbers have other axes, or are too small or too large."""
     wanted = prediction.shape[:axis] + prediction.shape[axis:][1:]
     if np.shape(target) != wanted:
@@ -153,7 +154,7 @@ def _check_labels(call: str, prediction: Any, target: Any, axis: int, has_values
     raise ValueError(f"{call}: numbers of {count} classes are 0 to {count - 1}, got {wrong}")
 
 
-def _probabilities(call: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+def _probabilities(call: str, prediction: Array, target: Array, *args: Any, **kwargs: Any) -> None:
     """What `_classes` checks; raises `ValueError`, too, if the prediction isn't probabilities."""
     _classes(call, prediction, target, *args, **kwargs)
     if not _on_the_host(prediction, target):
@@ -169,7 +170,7 @@ def _probabilities(call: str, prediction: Any, target: Any, *args: Any, **kwargs
     raise ValueError(f"{call}: the prediction holds probabilities, from 0 to 1, {what}")
 
 
-def _are_labels(prediction: Any, target: Any) -> bool:
+def _are_labels(prediction: Array, target: Any) -> bool:
     """Whether `target` is whole numbers with one axis less than `prediction` has: those of classes."""
     if type(target) is int:
         return getattr(prediction, "ndim", 0) == 1
@@ -177,29 +178,29 @@ def _are_labels(prediction: Any, target: Any) -> bool:
     return is_whole and target.ndim == getattr(prediction, "ndim", 0) - 1
 
 
-def _on_the_host(prediction: Any, target: Any) -> bool:
+def _on_the_host(prediction: Array, target: Array) -> bool:
     """Whether there are values to look at: for a GPU's, the program would have to wait at each step."""
     on_the_host = (np.ndarray, np.generic, int)
     values = plain(prediction)
     return isinstance(values, on_the_host) and isinstance(plain(target), on_the_host) and np.size(values) > 0
 
 
-def _ends(x: Any) -> tuple[Any, Any]:
+def _ends(x: Array) -> tuple[Any, Any]:
     """The smallest and the largest number."""
     return np.minimum.reduce(x, None), np.maximum.reduce(x, None)
 
 
-def _log(x: Any, eps: Eps) -> Any:
+def _log(x: Array, eps: Eps) -> Array:
     return np.log(x + _eps(x, eps))
 
 
-def _eps(x: Any, eps: Eps) -> float:
+def _eps(x: Array, eps: Eps) -> float:
     if eps is None:
         return float(np.finfo(x.dtype).eps)
     return float(eps)
 
 
-def _focal(p: Any, gamma: float, eps: Eps) -> Any:
+def _focal(p: Array, gamma: float, eps: Eps) -> Array:
     rest = 1 - p
     if isinstance(gamma, (int, float, np.number)) and gamma % 1 == 0:
         return -(rest**gamma) * _log(p, eps)
@@ -209,7 +210,7 @@ def _focal(p: Any, gamma: float, eps: Eps) -> Any:
     return -powers * _log(p, eps)
 
 
-def _loss(name: str, what: str, formula: Callable) -> Callable[..., Any]:
+def _loss(name: str, what: str, formula: Callable) -> Callable[..., Array]:
     """A row of the table: the `formula` of this name, which compares two arrays of one shape."""
     formula.__name__ = formula.__qualname__ = name
     hint = ""
@@ -261,7 +262,7 @@ tversky_loss = _loss(
 
 
 @compares(_same_shape)
-def huber_loss(prediction: Any, target: Any, agg: Callable = np.mean, delta: float = 1) -> Any:
+def huber_loss(prediction: Array, target: Array, agg: Callable = np.mean, delta: float = 1) -> Array:
     """`mse` / 2 for errors below `delta`, and a straight line beyond (Flux: ``huber_loss``)."""
     error = np.abs(prediction - target)
     bent = np.minimum(error, delta)  # without a choice: in the part not chosen, the square might be infinite
@@ -269,7 +270,7 @@ def huber_loss(prediction: Any, target: Any, agg: Callable = np.mean, delta: flo
 
 
 @compares(_probabilities)
-def crossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Any:
+def crossentropy(prediction: Array, target: Array, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Array:
     """The mean of ``-sum(target * log(prediction))`` along `axis`, for probabilities (Flux: ``crossentropy``).
 
     For scores there's `logitcrossentropy`, which is more accurate and takes the same targets, and the same `agg`.
@@ -279,7 +280,7 @@ def crossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callable = n
 
 
 @compares(_classes)
-def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean) -> Any:
+def logitcrossentropy(prediction: Array, target: Array, axis: int = -1, agg: Callable = np.mean) -> Array:
     """`crossentropy` of the softmax of scores, in one step that doesn't lose accuracy (Flux: ``logitcrossentropy``).
 
     `target` holds probabilities, as `onehotbatch` gives, or the numbers of the classes, from 0, in the shape that
@@ -297,7 +298,7 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
 
 
 @compares(_probabilities)
-def kldivergence(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Any:
+def kldivergence(prediction: Array, target: Array, axis: int = -1, agg: Callable = np.mean, eps: Eps = None) -> Array:
     """`crossentropy` minus the target's own entropy: 0 where both agree (Flux: ``kldivergence``)."""
     losses = -_of_classes(lambda p: _log(p, eps), prediction, target, axis)
     if not _are_labels(prediction, target):  # those are all on one class: no entropy
@@ -308,13 +309,13 @@ def kldivergence(prediction: Any, target: Any, axis: int = -1, agg: Callable = n
 
 @compares(_probabilities)
 def focal_loss(
-    prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, gamma: float = 2, eps: Eps = None
-) -> Any:
+    prediction: Array, target: Array, axis: int = -1, agg: Callable = np.mean, gamma: float = 2, eps: Eps = None
+) -> Array:
     """`crossentropy` in which what's right already counts less, by ``(1 - p)**gamma`` (Flux: ``focal_loss``)."""
     return agg(_of_classes(lambda p: _focal(p, gamma, eps), prediction, target, axis))
 
 
-def _of_classes(function: Callable, x: Any, target: Any, axis: int) -> Any:
+def _of_classes(function: Callable, x: Any, target: Any, axis: int) -> Array:
     """``function(x)`` at the class that `target` gives the number of, or the mean, by its probabilities, of all."""
     if not _are_labels(x, target):
         return np.sum(target * function(x), axis=axis)
@@ -325,7 +326,7 @@ def _of_classes(function: Callable, x: Any, target: Any, axis: int) -> Any:
 
 
 @explained()
-def label_smoothing(target: Any, alpha: float, axis: int | None = -1) -> Any:
+def label_smoothing(target: Array, alpha: float, axis: int | None = -1) -> Array:
     """Targets that leave a share `alpha` to all classes alike: ``(1 - alpha) * target + alpha / classes``.
 
     For yes and no, ``axis=None``: the share goes to the two (Flux: ``label_smoothing``; ``dims=0``).

@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..annotations import Array
 from ..arrays import astype, drawn_like, identity, is_half, narrow, primitive, wide
 from ..autodiff.rules import rule
 from ..autodiff.tracked import TrackedArray, plain
 from ..messages import warn
 from ..tree.flat import KeyPath
 from ..words import InputError, ShapeError, check_number, check_whole
-from .layer import Layer, layer, split_activation
+from .layer import Generator, Layer, layer, split_activation
 from .printing import options_text
 
 
@@ -22,22 +23,22 @@ from .printing import options_text
 class Normalization(Layer):
     """What the four have in common: scale, bias and activation, and what they say to a wrong input."""
 
-    activation: Any
-    scale: Any
-    bias: Any
+    activation: Callable
+    scale: Array | None
+    bias: Array | None
 
     mean = var = None
     _normalized: ClassVar[Callable]  # what the four differ in
     _axes_before = 1  # the fewest axes before those that are normalized
 
-    def _start(self, size: tuple[int, ...], activation: Any, affine: bool, eps: float) -> None:
+    def _start(self, size: tuple[int, ...], activation: Callable, affine: bool, eps: float) -> None:
         self.size = tuple(map(index, size))
         self.eps = eps
         self.activation = self._check_activation(activation)
         self.scale = np.ones(self.size, np.float32) if affine else None
         self.bias = np.zeros(self.size, np.float32) if affine else None
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         reference = self.scale
         if reference is None:
             reference = self.mean
@@ -90,7 +91,7 @@ class LayerNorm(Normalization):
             raise TypeError("LayerNorm(*size) takes the size of the last axis, or of the last ones: LayerNorm(64)")
         self._start(size, activation, affine, eps)
 
-    def _normalized(self, x: Any) -> Any:
+    def _normalized(self, x: Array) -> Array:
         rows = math.prod(x.shape[: len(x.shape) - len(self.size)])
         return standardized(x, (rows, 1, math.prod(self.size)), 1, self.eps, Moments())
 
@@ -111,7 +112,7 @@ class GroupNorm(Normalization):
         if channels % groups:  # PyTorch's order is another one
             raise ValueError(f"GroupNorm(channels, groups): groups divide the {channels} channels, got {groups}")
 
-    def _normalized(self, x: Any) -> Any:
+    def _normalized(self, x: Array) -> Array:
         blocks, *rows, channels = x.shape
         return standardized(x, (blocks, math.prod(rows), channels), self.groups, self.eps, Moments())
 
@@ -143,7 +144,7 @@ class BatchNorm(Normalization):
         self.mean = np.zeros(channels, np.float32) if track_stats else None
         self.var = np.ones(channels, np.float32) if track_stats else None
 
-    def _normalized(self, x: Any) -> Any:
+    def _normalized(self, x: Array) -> Array:
         if self.mean is not None and not self.active:
             return (x - wide(self.mean)) * (1 / np.sqrt(wide(self.var) + self.eps))
         blocks = len(x) if self._one_by_one else 1
@@ -160,7 +161,7 @@ class BatchNorm(Normalization):
             self.var = self._updated("var", moments.variance * (rows / (rows - 1)))
         return result
 
-    def _updated(self, name: str, found: Any) -> Any:
+    def _updated(self, name: str, found: Array) -> Array:
         """The running `mean` or `var` after a batch in whose blocks this was `found`, ``(blocks, 1, channels)``."""
         new = found[0, 0] if len(found) == 1 else np.mean(found[:, 0], axis=0)
         before = plain(getattr(self, name))
@@ -169,7 +170,7 @@ class BatchNorm(Normalization):
             self._check_size(name, new)
         return new.astype(before.dtype, copy=False)
 
-    def _check_size(self, name: str, new: Any) -> None:
+    def _check_size(self, name: str, new: Array) -> None:
         """Warns if a running value is too large for float16, on the host: on a GPU, we'd wait for it."""
         if not isinstance(new, np.ndarray):
             return
@@ -212,7 +213,7 @@ class Dropout(Layer):
 
     active = None
 
-    def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Any = None) -> None:
+    def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Generator = None) -> None:
         check_number("Dropout(p), a probability,", p)
         if p > 1:
             raise ValueError(f"Dropout(p) is a probability, at most 1, got {p}")
@@ -222,7 +223,7 @@ class Dropout(Layer):
             self.dims = tuple(dims)
         self.rng = rng
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Array) -> Array:
         if not self.active or self.p == 0:
             return x
         values = plain(x)
@@ -258,7 +259,7 @@ Moments = SimpleNamespace
 
 
 @primitive
-def standardized(x: Any, shape: tuple[int, int, int], groups: int, eps: float, moments: Moments) -> Any:
+def standardized(x: Array, shape: tuple[int, int, int], groups: int, eps: float, moments: Moments) -> Array:
     """`x` with mean 0 and variance 1 in each block and group; what was found is noted in `moments`."""
     wide = np.reshape(x.astype(np.promote_types(x.dtype, np.float32), copy=False), shape)  # not in half precision
     first = first_of_group(wide, groups)
@@ -274,7 +275,7 @@ def standardized(x: Any, shape: tuple[int, int, int], groups: int, eps: float, m
     return np.reshape(result, x.shape).astype(x.dtype, copy=False)
 
 
-def first_of_group(x: Any, groups: int) -> Any:
+def first_of_group(x: Array, groups: int) -> Array:
     """The first number of each block and group, which broadcasts with `x`."""
     channels = x.shape[2]
     if groups == 1:
@@ -285,7 +286,7 @@ def first_of_group(x: Any, groups: int) -> Any:
     return np.repeat(x[:, :1, ::size], size, 2)
 
 
-def shares_of(x: Any, groups: int) -> tuple[Any, Any]:
+def shares_of(x: Array, groups: int) -> tuple[Array | None, Array | None]:
     """The row of 1/n for the rows of `x`, and the column for the channels of a group; None where there's one."""
     _, rows, channels = x.shape
     size = channels // groups
@@ -297,7 +298,7 @@ def shares_of(x: Any, groups: int) -> tuple[Any, Any]:
     return over_rows, over_channels
 
 
-def average(x: Any, groups: int, shares: tuple[Any, Any] | None = None) -> Any:
+def average(x: Array, groups: int, shares: tuple[Array | None, Array | None] | None = None) -> Array:
     """The mean of each block and group, which broadcasts with `x`; `shares` are those of an `x` of this shape."""
     blocks, _, channels = x.shape
     if shares is None:
@@ -314,7 +315,7 @@ def average(x: Any, groups: int, shares: tuple[Any, Any] | None = None) -> Any:
     return np.reshape(np.repeat(x, size, 1), (blocks, 1, channels))
 
 
-def slope(g: Any, out: Any, x: Any, shape: tuple, groups: int, eps: float, moments: Moments) -> Any:
+def slope(g: Any, out: Any, x: Array, shape: tuple, groups: int, eps: float, moments: Moments) -> Array:
     """The pullback of `standardized`: `g` without its mean, and without what goes in the direction of `out`."""
     dtype = np.promote_types(x.dtype, np.float32)
     g = np.reshape(astype(g, dtype), shape)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Model
 from ..arrays import astype
 from ..autodiff.tracked import plain
 from ..tree.ties import is_array
@@ -12,7 +13,7 @@ from ..words import explained
 
 
 @explained()
-def f16(x: Any) -> Any:
+def f16(x: Model) -> Model:
     """`x` with all its floating-point arrays in half precision (Flux: ``f16``). Integers stay, ties survive.
 
     Inside a gradient too: then the gradient comes back in the type that `x` had. Python's own numbers stay. It's for
@@ -26,18 +27,18 @@ def f16(x: Any) -> Any:
 
 
 @explained()
-def f32(x: Any) -> Any:
+def f32(x: Model) -> Model:
     """`x` with all its floating-point arrays in float32, the usual type of a model (Flux: ``f32``)."""
     return _cast(x, np.float32)
 
 
 @explained()
-def f64(x: Any) -> Any:
+def f64(x: Model) -> Model:
     """`x` with all its floating-point arrays in float64 (Flux: ``f64``)."""
     return _cast(x, np.float64)
 
 
-def _cast(x: Any, dtype: Any) -> Any:
+def _cast(x: Model, dtype: type) -> Model:
     def cast_leaf(leaf: Any) -> Any:
         value = plain(leaf)
         has_type = is_array(value) or isinstance(value, np.floating)

@@ -3,9 +3,10 @@
 import functools
 import inspect
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
+from ..annotations import Array, Tree
 from ..arrays import device_of, identity
 from ..autodiff.tracked import plain
 from ..tree.contract import on_registration
@@ -39,7 +40,7 @@ def _is_of_a_dataclass(method: Any) -> bool:
 on_registration.append(print_as_tree)
 
 
-def text(x: Any) -> str | None:
+def text(x: Tree) -> str | None:
     """A model with the number of parameters of each part, on one line, or on one for each part."""
     try:
         root = Part(root_row(x))
@@ -63,11 +64,11 @@ class Count:
     """How many numbers there are in some rows, a tied array's once, and on which devices."""
 
     def __init__(self) -> None:
-        self.arrays: dict[int, Any] = {}  # by the number of the leaf
+        self.arrays: dict[int, Array] = {}  # by the number of the leaf
         self.trainable: set[int] = set()  # those of them that an optimizer may change
         self.places: list[str] = []  # the devices on which they are
 
-    def add_array(self, row: Row, x: Any) -> None:
+    def add_array(self, row: Row, x: Array) -> None:
         leaf = row.leaf
         assert leaf is not None
         self.arrays[leaf] = x
@@ -124,7 +125,7 @@ class Part:
             else:
                 self.parts.append(part)
 
-    def _label(self, step: Any) -> str:
+    def _label(self, step: Hashable) -> str:
         """What stands before the part at this step of the path."""
         if isinstance(self.x, dict):
             return f"{step!r}: "
@@ -175,7 +176,7 @@ class Part:
         yield f"{indent}{closing},", ""
 
 
-def _is_object(x: Any) -> bool:
+def _is_object(x: Tree) -> bool:
     return hasattr(x, "__dict__") and not isinstance(x, (dict, functools.partial)) and not inspect.isroutine(x)
 
 
@@ -204,14 +205,14 @@ def call_of(layer: Any) -> str:
     return short_name(layer)
 
 
-def short_name(function: Any) -> str:
+def short_name(function: Callable) -> str:
     name = getattr(function, "__name__", None) or repr(function)
     if "\n" in name:  # it prints as a tree
         return f"{type(function).__name__}(…)"
     return name
 
 
-def options_text(activation: Any = identity, **switches: bool) -> str:
+def options_text(activation: Callable = identity, **switches: bool) -> str:
     """What stands last in a layer's brackets: its activation, if it has one, and what is switched off."""
     texts = []
     if activation is not identity:

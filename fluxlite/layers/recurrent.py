@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from operator import add, iadd, index
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..annotations import Array
 from ..arrays import identity, is_half, narrow, on_card_of, primitive, wide
 from ..autodiff.gradients import gradient
 from ..autodiff.rules import rule_for_each
@@ -37,7 +38,7 @@ class Recurrence(Layer):
         self.cell = cell
         self.return_state = return_state
 
-    def __call__(self, x: Any, state: Any = None) -> Any:
+    def __call__(self, x: Array, state: Any = None) -> Any:
         if computes_sequences(self.cell):
             x = self._converted(x, self.cell.Wi)
             self._check_sequences(x.shape, self.cell.Wi.shape[1])
@@ -57,7 +58,7 @@ class Recurrence(Layer):
         takes = f"takes sequences of shape (N, T, {inputs}) or (T, {inputs})"
         raise ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {shape}")
 
-    def _step_by_step(self, x: Any, state: Any) -> tuple[Any, Any]:
+    def _step_by_step(self, x: Array, state: Any) -> tuple[Array, Any]:
         if state is None:
             state = initialstates(self.cell)
         outputs = []
@@ -132,9 +133,9 @@ class Cell(Layer):
     gates: ClassVar[int] = 1  # the weights have this many times `outputs` rows
     blocks: ClassVar[int] = 1  # and the slopes this many
 
-    Wi: Any
-    Wh: Any
-    bias: Any
+    Wi: Array
+    Wh: Array
+    bias: Array | None
 
     def __init__(
         self, inputs: int, outputs: int, *, bias: bool = True, init_kernel: Callable = glorot_uniform,
@@ -147,7 +148,7 @@ class Cell(Layer):
         self.bias = np.zeros_like(self.Wi, shape=(rows,)) if bias else None
 
     @classmethod
-    def of(cls, Wi: Any, Wh: Any, bias: Any = None) -> Any:  # noqa: N803
+    def of(cls, Wi: Array, Wh: Array, bias: Array | None = None) -> Self:  # noqa: N803
         """A cell made of these arrays, of shapes ``(rows, inputs)``, ``(rows, outputs)`` and ``(rows,)``, or None."""
         new = object.__new__(cls)
         new.Wh = new._check_array("Wh", Wh, "rows", "outputs")
@@ -161,17 +162,17 @@ class Cell(Layer):
             raise TypeError(f"{cls.__name__}.of: the arrays have one type; astype converts")
         return new
 
-    def __call__(self, x: Any, state: Any = None) -> tuple[Any, Any]:
+    def __call__(self, x: Array, state: Any = None) -> tuple[Array, Any]:
         one_step = self._converted(x, self.Wi)[..., None, :]
         _, state = self.run(self, one_step, state, True)
         output = state[0] if type(state) is tuple else state
         return output, state
 
-    def run(self, layer: Layer, x: Any, state: Any, wants_state: bool) -> tuple[Any, Any]:
+    def run(self, layer: Layer, x: Array, state: Any, wants_state: bool) -> tuple[Array, Any]:
         """What `layer` computes: the outputs of all steps of `x`, and, if it `wants_state`, the last state."""
         batch, length = x.shape[:-2], x.shape[-2]
         count = len(self.states)
-        states = [None] * count
+        states: list = [None] * count
         if state is not None:
             states = self.taken_states(layer, state, batch)
         if not batch:
@@ -200,7 +201,7 @@ class Cell(Layer):
             return sequence
         return record_each_step
 
-    def taken_states(self, layer: Layer, state: Any, batch: tuple[int, ...]) -> list:
+    def taken_states(self, layer: Layer, state: Any, batch: tuple[int, ...]) -> list[Array]:
         """The arrays in `state`, one row for each observation of the axes `batch`, in the type of the weights."""
         states = state if len(self.states) > 1 else (state,)
         size = self.Wh.shape[1]
@@ -243,7 +244,7 @@ class RNNCell(Cell):
         self.activation = self._check_activation(activation)
 
     @classmethod
-    def of(cls, Wi: Any, Wh: Any, bias: Any = None, activation: Callable = np.tanh) -> Any:  # noqa: N803
+    def of(cls, Wi: Array, Wh: Array, bias: Array | None = None, activation: Callable = np.tanh) -> Self:  # noqa: N803
         cell = super().of(Wi, Wh, bias)
         cell.activation = cell._check_activation(activation)
         return cell
@@ -399,7 +400,9 @@ class GRUCell(Cell):
 
 
 @primitive
-def sequence(cell: Any, last_cell: bool, x: Any, Wi: Any, Wh: Any, bias: Any, *states: Any) -> Any:
+def sequence(
+    cell: "Cell", last_cell: bool, x: Array, Wi: Array, Wh: Array, bias: Array | None, *states: Array | None
+) -> Array:
     """The outputs of all steps, ``(N, T, outputs)``, for `x` ``(N, T, inputs)`` and `states` ``(N, outputs)``, or None.
 
     With `last_cell`, the last c of an LSTM follows the outputs, as if there were one more step.

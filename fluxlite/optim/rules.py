@@ -7,17 +7,19 @@ import copy
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..annotations import Array, Model, Tree
 from ..array_kinds import launcher_of
 from ..arrays import astype, device_of, is_half, move, on_card_of, wide
 from ..coming_from import KEYWORDS, sentence
 from ..tree.walks import fmap, leaves, nodes
 from ..words import check_bool, check_number, check_whole, explained, in_words
-from .update import Leaf, OptimiserRule, change_by, hyperparameters, in_full, takes_float16
+from .update import Leaf, OptimiserRule, StateTree, change_by, hyperparameters, in_full, takes_float16
 
 # A number has one name in all rules. It's at least 0, and below this.
 _BELOW = {
@@ -34,7 +36,7 @@ class Formula(OptimiserRule):
 
     remembers = ""
 
-    def __new__(cls, *args: Any, **fields: Any) -> Any:
+    def __new__(cls, *args: Any, **fields: Any) -> "Formula":
         own = getattr(cls, "__dataclass_fields__", {})
         for name in fields:
             if name in KEYWORDS and name not in own:
@@ -51,7 +53,7 @@ class Formula(OptimiserRule):
             elif name in ("centred", "couple"):
                 check_bool(place, value)
 
-    def init(self, x: Any) -> dict[str, Any]:
+    def init(self, x: Array) -> dict[str, Any]:
         memory: dict[str, Any] = {}
         for name in self.remembers.split():
             if name in _COUNTS:
@@ -61,7 +63,7 @@ class Formula(OptimiserRule):
         return memory
 
 
-def _check_pair(place: str, value: Any, below: float) -> None:
+def _check_pair(place: str, value: object, below: float) -> None:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise TypeError(f"{place} is two numbers such as (0.9, 0.999), got {in_words(value)}")
     for number in value:
@@ -77,7 +79,7 @@ class Descent(Formula):
 
     eta: float = 0.1
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array:
         return self.eta * g
 
 
@@ -89,7 +91,7 @@ class Momentum(Formula):
     rho: float = 0.9
     remembers = "velocity"
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array:
         velocity = memory["velocity"]
         velocity *= self.rho
         velocity += self.eta * g
@@ -102,7 +104,7 @@ class Nesterov(Momentum):
 
     eta: float = 0.001
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array:
         return self.rho * super().change(memory, x, g) + self.eta * g
 
 
@@ -114,7 +116,7 @@ class Lion(Formula):
     beta: tuple[float, float] = (0.9, 0.99)  # Optimisers.jl 0.4 swaps their roles, which leaves little memory
     remembers = "mean"
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array:
         now, later = self.beta
         mean = memory["mean"]
         step = self.eta * np.sign(now * mean + (1 - now) * g)
@@ -130,10 +132,10 @@ class Rprop(Formula):
     ell: tuple[float, float] = (0.5, 1.2)  # by what a rate shrinks and grows
     gamma: tuple[float, float] = (1e-6, 50.0)  # between these it stays
 
-    def init(self, x: Any) -> dict[str, Any]:
+    def init(self, x: Array) -> dict[str, Any]:
         return {"slope": np.zeros_like(x), "rate": np.full_like(x, self.eta)}
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array:
         slope = memory["slope"]
         rate = memory["rate"]
         turned = slope * g
@@ -162,13 +164,13 @@ class Fusible(Formula):
         """Count the step in `memory`. Gives what the host computes once for it, such as ``1 - beta**steps``."""
         return ()
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array | None:
         if launcher_of(x) is not None:
             return self._launch_formula(memory, x, g, False)
         return self.formula(x, g, *memory.values(), *self.begin_step(memory))
 
     @takes_float16
-    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def apply(self, memory: dict[str, Any], x: Array, g: Array) -> tuple[dict[str, Any], Array | None] | None:
         if launcher_of(x) is None or type(self).change is not Fusible.change:  # one of your own may do anything
             return super().apply(memory, x, g)
         if is_half(x):
@@ -176,7 +178,7 @@ class Fusible(Formula):
         self._launch_formula(memory, x, g, True)
         return None
 
-    def _launch_formula(self, memory: dict[str, Any], x: Any, g: Any, takes_step: bool) -> Any:
+    def _launch_formula(self, memory: dict[str, Any], x: Array, g: Array, takes_step: bool) -> Array | None:
         """What to subtract from `x`, in one launch; if it `takes_step`, it's subtracted in that launch, and None."""
         tuple_lengths: list[tuple[str, int]] = []
         numbers: list[float] = []
@@ -203,14 +205,14 @@ _NO_TUPLE = -1  # the length of what's one number
 @functools.cache
 def _function_to_launch(
     kind: type, tuple_lengths: tuple[tuple[str, int], ...], constants: tuple, takes_step: bool
-) -> Any:
+) -> Callable:
     """The formula of a rule of this `kind`; if it `takes_step`, it also changes the parameter.
 
     The rule's own numbers are arguments too: as constants in a kernel, each new rate would make a new one. Those in a
     tuple are an argument each, and `tuple_lengths` says how many to put together.
     """
 
-    def change(x: Any, g: Any, *given: Any) -> Any:
+    def change(x: Array, g: Array, *given: Any) -> Array:
         rule: Any = object.__new__(kind)
         for name, value in constants:
             object.__setattr__(rule, name, value)
@@ -223,7 +225,7 @@ def _function_to_launch(
             object.__setattr__(rule, name, value)
         return rule.formula(x, g, *rest)
 
-    def step(x: Any, g: Any, *given: Any) -> None:
+    def step(x: Array, g: Array, *given: Any) -> None:
         if is_half(x):  # still one launch, which computes in float32
             x[...] = astype(wide(x) - change(wide(x), wide(g), *given), x.dtype)
         else:
@@ -247,7 +249,7 @@ class AdaGrad(Fusible):
     eta: float = 0.1
     epsilon: float = 1e-8
 
-    def init(self, x: Any) -> dict[str, Any]:
+    def init(self, x: Array) -> dict[str, Any]:
         return {"square": np.full_like(x, self.epsilon)}
 
     def formula(self, x, g, square):
@@ -282,7 +284,7 @@ class RMSProp(Fusible):
     epsilon: float = 1e-8
     centred: bool = field(default=False, kw_only=True)
 
-    def init(self, x: Any) -> dict[str, Any]:
+    def init(self, x: Array) -> dict[str, Any]:
         memory = {"square": np.zeros_like(x)}
         if self.centred:
             memory["mean"] = np.zeros_like(x)
@@ -427,7 +429,7 @@ class AMSGrad(Adam):
     As in Flux, nothing makes up for means that start near 0. PyTorch does, so its first steps are shorter.
     """
 
-    def init(self, x: Any) -> dict[str, Any]:
+    def init(self, x: Array) -> dict[str, Any]:
         return {name: np.full_like(x, self.epsilon) for name in ("mean", "square", "largest")}
 
     def begin_step(self, memory: dict[str, Any]) -> tuple:
@@ -470,15 +472,16 @@ class OptimiserChain(OptimiserRule):
             raise TypeError(f"OptimiserChain(*rules) takes rules such as Adam(), at least one; got {in_words(rules)}")
         object.__setattr__(self, "rules", rules)
 
-    def init(self, x: Any) -> dict[str, Any]:
+    def init(self, x: Array) -> dict[str, Any]:
         return {f"{i}": rule.init(x) for i, rule in enumerate(self.rules)}
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array | None:
+        change: Array | None = g
         for i, rule in enumerate(self.rules):
-            if g is None:
+            if change is None:
                 break
-            memory[f"{i}"], g = change_by(rule, memory[f"{i}"], x, g)
-        return g
+            memory[f"{i}"], change = change_by(rule, memory[f"{i}"], x, change)
+        return change
 
     def __repr__(self) -> str:
         return f"OptimiserChain({', '.join(map(repr, self.rules))})"
@@ -490,7 +493,7 @@ class WeightDecay(Formula):
 
     decay: float = 5e-4
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array:
         return g + self.decay * x
 
 
@@ -500,7 +503,7 @@ class SignDecay(Formula):
 
     decay: float = 1e-3
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array:
         return g + self.decay * np.sign(x)
 
 
@@ -510,7 +513,7 @@ class ClipGrad(Formula):
 
     delta: float = 10.0
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array:
         return np.clip(g, -self.delta, self.delta)
 
 
@@ -530,7 +533,7 @@ class ClipNorm(Formula):
         if np.shape(self.p) or self.p not in (1, 2, math.inf):
             raise ValueError(f"ClipNorm: p is 1, 2 or math.inf, got {in_words(self.p)}")
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array:
         if self.p == 2:
             norm = np.sqrt(np.sum(g * g))
         elif self.p == 1 or not g.size:  # nothing has no maximum
@@ -552,7 +555,7 @@ class AccumGrad(Formula):
     def __post_init__(self) -> None:
         check_whole("AccumGrad(n), the number of gradients,", self.n, least=1)
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array | None:
         mean = memory["mean"]
         if memory["count"] >= self.n:  # more, if `adjust` has made `n` smaller
             mean[...] = 0
@@ -565,7 +568,7 @@ class AccumGrad(Formula):
 
 
 @explained("what gradient(f, model)[0] gives, and a number")
-def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
+def clip_grad_norm(grads: Model, max_norm: float) -> tuple[Model, Array | float]:
     """Gradients of a whole model made shorter if their norm, of all numbers together, is above `max_norm`.
 
     Returns new ones and the old norm, on its device (PyTorch: ``clip_grad_norm_``). If it isn't finite, skip the step.
@@ -587,7 +590,7 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
         scale = np.minimum(max_norm / (norm + 1e-6), 1)
         size = norm[0]
 
-    def shorter(g: Any) -> Any:
+    def shorter(g: Array | None) -> Array | None:
         if g is None:
             return None
         with on_card_of(g):
@@ -602,7 +605,7 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
 
 
 @explained()
-def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
+def adjust(state: StateTree, eta: float | None = None, **fields: Any) -> StateTree:
     """Change the learning rate, or other numbers of the rules, in `state` or a part of it (Flux: ``adjust!``).
 
     What the rules remember stays. Returns `state`. Raises `TypeError` for what isn't a state or holds no rule with
@@ -633,7 +636,7 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     return state
 
 
-def set_rates(state: Any, eta: float) -> None:
+def set_rates(state: Tree, eta: float) -> None:
     """Set the rates by a schedule: `eta` for the largest of them, and the others keep their ratio to it."""
     check_number("the learning rate eta", eta)
     groups: dict[float, list[Leaf]] = {}
@@ -643,7 +646,7 @@ def set_rates(state: Any, eta: float) -> None:
         _adjust_all(found, {"eta": eta * share})
 
 
-def rate_shares(state: Any) -> list[tuple[Leaf, float]]:
+def rate_shares(state: Tree) -> list[tuple[Leaf, float]]:
     """(leaf, its own rate as a share of the largest that isn't frozen), of all leaves that have a rate."""
     rates: list[tuple[Leaf, float]] = []
     for leaf in _leaves(state):
@@ -661,7 +664,7 @@ def rate_shares(state: Any) -> list[tuple[Leaf, float]]:
 
 
 @explained()
-def freeze(state: Any) -> Any:
+def freeze(state: StateTree) -> StateTree:
     """Make `update` leave out the parameters of this state, or part of one, until `thaw` (Flux: ``freeze!``).
 
     A part is ``state.layers[0]``, or ``state[path]`` with a path of `trainables`, as in the example at `adjust`. `load`
@@ -673,14 +676,14 @@ def freeze(state: Any) -> Any:
 
 
 @explained()
-def thaw(state: Any) -> Any:
+def thaw(state: StateTree) -> StateTree:
     """End what `freeze` began, for this state or part of one (Flux: ``thaw!``)."""
     for leaf in _leaves(state):
         leaf.frozen = False
     return state
 
 
-def _leaves(state: Any) -> list[Leaf]:
+def _leaves(state: Tree) -> list[Leaf]:
     found = [node for _, node in nodes(state) if isinstance(node, Leaf)]
     if not found:
         raise TypeError("what's adjusted is the state that setup(rule, model) gives, or a part such as state.layers[0]")

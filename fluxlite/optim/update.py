@@ -7,10 +7,11 @@ import dataclasses
 import functools
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from ..annotations import Array, LibraryArray, Model, Tree
 from ..array_kinds import ARRAY_KINDS, several_cards
 from ..arrays import device_of, floats, is_half, on_card_of, wide
 from ..autodiff.freezing import is_stretched
@@ -51,7 +52,7 @@ class OptimiserRule(metaclass=Readable):
     # For a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
     gathered: Any = None
 
-    def init(self, x: Any) -> dict[str, Any]:
+    def init(self, x: Array) -> dict[str, Any]:
         """What is remembered about the parameter `x` before the first step: arrays made from `x`, and numbers.
 
         For example ``{"mean": np.zeros_like(x), "steps": 0}``. If the parameter is float16, `x` is float32 here, in
@@ -59,7 +60,7 @@ class OptimiserRule(metaclass=Readable):
         """
         return {}
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array | None:
         """What to subtract from the parameter `x`, whose gradient is `g`; None for no step.
 
         It changes `memory` in place, and neither `x` nor `g`.
@@ -67,7 +68,7 @@ class OptimiserRule(metaclass=Readable):
         raise NotImplementedError(f"{type(self).__name__} says by how much a parameter changes: change(memory, x, g)")
 
     @takes_float16
-    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+    def apply(self, memory: dict[str, Any], x: Array, g: Array) -> tuple[dict[str, Any], Array | None] | None:
         """Take one step: change `x`, and `memory`, in place. Yours may do more than subtract a `change`.
 
         As in Optimisers.jl (``apply!``), it may instead leave `x` and return ``(memory, change)``.
@@ -78,6 +79,7 @@ class OptimiserRule(metaclass=Readable):
             change = self.change(memory, x, g)
         if change is not None:
             x -= change
+        return None
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{name}={value!r}" for name, value in hyperparameters(self).items())
@@ -112,7 +114,7 @@ def _is_written_as_apply(kind: type) -> bool:
     return False
 
 
-def change_by(rule: OptimiserRule, memory: dict[str, Any], x: Any, g: Any) -> tuple[dict[str, Any], Any]:
+def change_by(rule: OptimiserRule, memory: dict[str, Any], x: Array, g: Array) -> tuple[dict[str, Any], Array | None]:
     """(memory, what to subtract from `x`), without the step: `x` stays as it is."""
     if not _is_written_as_apply(type(rule)):
         return memory, rule.change(memory, x, g)
@@ -123,7 +125,7 @@ def change_by(rule: OptimiserRule, memory: dict[str, Any], x: Any, g: Any) -> tu
     return _check_result(rule, result)
 
 
-def take_step(rule: OptimiserRule, memory: dict[str, Any], x: Any, g: Any) -> dict[str, Any]:
+def take_step(rule: OptimiserRule, memory: dict[str, Any], x: Array, g: Array) -> dict[str, Any]:
     """Change the parameter `x`, which may be float16, in place. Returns what's remembered from now on."""
     if not hasattr(type(rule).apply, "takes_float16") and is_half(x):
         full = wide(x)
@@ -139,7 +141,7 @@ def take_step(rule: OptimiserRule, memory: dict[str, Any], x: Any, g: Any) -> di
     return memory
 
 
-def _check_result(rule: OptimiserRule, result: Any) -> tuple[dict[str, Any], Any]:
+def _check_result(rule: OptimiserRule, result: object) -> tuple[dict[str, Any], Array | None]:
     """What an `apply` has returned, as in Optimisers.jl. Raises `TypeError` for anything else."""
     if isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], dict):
         return result
@@ -160,6 +162,9 @@ def in_full(memory: dict[str, Any]) -> dict[str, Any]:
             memory[name] = wide(value)
     return memory
 
+
+# What `setup` gives, or a part of it: a `State`, a `Leaf`, or for a container in the model a container of these.
+StateTree = TypeVar("StateTree")
 
 # -- the state ---------------------------------------------------------------------------------------------------------
 
@@ -183,7 +188,7 @@ class Leaf:
         return f"Leaf({', '.join(parts)})"
 
 
-def _brief(memory: Any) -> str:
+def _brief(memory: object) -> str:
     """What a rule remembers, without the arrays' values."""
     if isinstance(memory, dict):
         return "{" + ", ".join(f"{name!r}: {_brief(value)}" for name, value in memory.items()) + "}"
@@ -200,7 +205,7 @@ class State(Record):
 
 
 @explained()
-def setup(rule: OptimiserRule, model: Any) -> Any:
+def setup(rule: OptimiserRule, model: Tree) -> Any:
     """The state for training `model` by `rule`: a tree like the model, a `Leaf` for each parameter (Flux: ``setup``).
 
     A parameter is an array: a number in a model, even ``np.float32(0.25)``, is a constant. A tied parameter has one
@@ -228,7 +233,7 @@ def setup(rule: OptimiserRule, model: Any) -> Any:
     return flat.tree_at_all_places(found, _combine)
 
 
-def _check_rule(rule: Any) -> None:
+def _check_rule(rule: object) -> None:
     if isinstance(rule, OptimiserRule):
         return
     if isinstance(rule, type):
@@ -243,7 +248,7 @@ def _check_rule(rule: Any) -> None:
     raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {name}{hint}")
 
 
-def _new_leaf(rule: OptimiserRule, x: Any) -> Leaf:
+def _new_leaf(rule: OptimiserRule, x: Array) -> Leaf:
     memory = rule.init(wide(x))
     if not isinstance(memory, dict):
         what = "{'mean': np.zeros_like(x)}, or {} for nothing"
@@ -253,7 +258,7 @@ def _new_leaf(rule: OptimiserRule, x: Any) -> Leaf:
     return leaf
 
 
-def _combine(branch: Made, parts: list) -> Any:
+def _combine(branch: Made, parts: list) -> State | list | tuple | dict:
     """The state of what stands at a branch, made from those of its parts."""
     if branch.names is None:
         return type_of_parts(branch.x)(parts)
@@ -267,7 +272,7 @@ def _combine(branch: Made, parts: list) -> Any:
     return State(**states)
 
 
-def _check_writable(name: str, x: Any) -> None:
+def _check_writable(name: str, x: Array) -> None:
     """Raises `ValueError` unless the parameter `x` can be changed in place."""
     if type(x) is TrackedArray:
         x.check_open(name)
@@ -282,11 +287,11 @@ def _check_writable(name: str, x: Any) -> None:
 
 # -- a step ------------------------------------------------------------------------------------------------------------
 
-Step = tuple[Leaf, Any, Any]  # the state of a parameter, the parameter, its gradient
+Step = tuple[Leaf, LibraryArray, Array]  # the state of a parameter, the parameter, its gradient
 
 
 @explained()
-def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
+def update(state: StateTree, model: Model, grads: Tree) -> tuple[StateTree, Model]:
     """Change the parameters of `model`, and `state`, in place for one step; returns both (Flux: ``update!``).
 
     `grads` is what ``gradient(f, model)[0]`` gives; None means no step there; if all are None, that's said once.
@@ -316,7 +321,7 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
 
 
 @explained()
-def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
+def updated(state: StateTree, model: Model, grads: Tree) -> tuple[StateTree, Model]:
     """Like `update`, but leaves `state` and `model` as they are and returns new ones (Flux: ``update``).
 
     >>> model = {"w": np.ones(1)}
@@ -327,7 +332,7 @@ def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     return update(fmap(_copy_of_array, state), fmap(_copy_of_array, model), grads)
 
 
-def _copy_of_array(leaf: Any) -> Any:
+def _copy_of_array(leaf: Tree) -> Tree:
     if is_array(leaf):
         return copy_of(leaf)
     return leaf
@@ -346,7 +351,7 @@ def take_steps(steps: list[Step]) -> None:
             leaf.memory = take_step(leaf.rule, leaf.memory, x, g)
 
 
-def why_no_gradient(model: Any, grads: Any) -> str:
+def why_no_gradient(model: Tree, grads: Tree) -> str:
     """What to say if there's nothing but None in the gradient of a model that could be trained; otherwise ''."""
     if any(is_array(leaf) for leaf in leaves(grads)) or next(trainables(model), None) is None:
         return ""
@@ -356,7 +361,7 @@ def why_no_gradient(model: Any, grads: Any) -> str:
     )
 
 
-def steps_to_take(state: Any, model: Any, grads: Any) -> list[Step]:
+def steps_to_take(state: Tree, model: Tree, grads: Tree) -> list[Step]:
     """The steps to take, all checked. Raises as `update` does, naming the place."""
     _check_order(state, model, grads)
     found: list[Step] = []
@@ -379,7 +384,7 @@ def _may_be_tied(found: list[Step]) -> bool:
 _USAGE = "Write update(state, model, grads), with state = setup(rule, model) and grads = gradient(f, model)[0]"
 
 
-def _check_order(state: Any, model: Any, grads: Any) -> None:
+def _check_order(state: Tree, model: Tree, grads: Tree) -> None:
     _check_is_none_of(state, "state", OptimiserRule, Gradient)
     _check_is_none_of(model, "model", Gradient, State, Leaf, TrackedArray)
     _check_is_none_of(grads, "gradient", OptimiserRule, State, Leaf)
@@ -389,7 +394,7 @@ def _check_order(state: Any, model: Any, grads: Any) -> None:
         raise TypeError(f"got a {type(grads).__name__} in place of the gradient. {_USAGE}")
 
 
-def _check_is_none_of(x: Any, place: str, *others: type) -> None:
+def _check_is_none_of(x: Tree, place: str, *others: type) -> None:
     if isinstance(x, others):
         raise TypeError(f"got {in_words(x)} in place of the {place}. {_USAGE}")
 
@@ -437,7 +442,7 @@ def _fits_at_a_glance(leaf: Any, x: Any, g: Any) -> bool:
     return x.dtype.kind == g.dtype.kind == "f" and x.flags.writeable
 
 
-def _parts(x: Any) -> dict[Any, Any] | None:
+def _parts(x: Tree) -> dict[Any, Any] | None:
     """The parts of `x` by name or number; None for a leaf."""
     kind = KINDS.get(x.__class__) or kind_of(x.__class__)
     if kind.is_plain:
@@ -481,7 +486,7 @@ def _check_fits(leaf: Any, x: Any, g: Any, path: tuple) -> None:
             raise TypeError(f"{name} is on {device_of(x)}, {there}")
 
 
-def _arrays_in(memory: dict[str, Any]) -> Iterator[Any]:
+def _arrays_in(memory: dict[str, Any]) -> Iterator[Array]:
     """What a rule remembers in arrays; a chain has a dict for each of its rules."""
     for value in memory.values():
         if isinstance(value, dict):
@@ -494,13 +499,13 @@ def _name(path: tuple) -> str:
     return str(KeyPath(path)) or "the model"
 
 
-def _add_up_ties(model: Any, found: list[Step]) -> list[Step]:
+def _add_up_ties(model: Tree, found: list[Step]) -> list[Step]:
     """One step for each parameter, at its first place, by the sum of the gradients given at its places.
 
     `gradient` sums by itself, in the backward pass. This is for gradients that you put at several places by hand.
     """
-    firsts = {parameter_key(x): x for _, x in trainables(model)}
-    steps: dict[Any, Step] = {}
+    firsts: dict[tuple, Any] = {parameter_key(x): x for _, x in trainables(model)}
+    steps: dict[tuple, Step] = {}
     for leaf, x, g in found:
         key = parameter_key(x)
         first = firsts.get(key, x)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Model, Tree
 from ..array_kinds import generator_types
 from ..arrays import device_of, is_half, on_card_of, refuse_tensor, wide
 from ..data.loader import DataLoader, MovedLoader
@@ -32,7 +33,7 @@ __all__ = ["FileFormatError", "load", "loadmodel", "save", "state"]
 
 
 @explained()
-def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
+def save(path: str | os.PathLike, /, *model: Tree, **values: Tree) -> None:
     """Write models, optimizer states, generators, arrays, numbers and text to a safetensors file, by name.
 
     ``save(path, model)`` means ``save(path, model=model)``. The file holds the `state` of each value, tied arrays once.
@@ -49,7 +50,7 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
 
 
 @explained()
-def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets: Any) -> dict[str, Any]:
+def load(path: str | os.PathLike, /, *model: Tree, cast: bool = False, **targets: Tree) -> dict[str, Any]:
     """What `save` wrote, by name. With ``model=model`` and so on, it goes into these objects, as with `loadmodel`.
 
     A generator, or one in a device or loader, continues where the saved one was. Names without a target get what
@@ -85,7 +86,7 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
 
 
 @explained()
-def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = None, *, cast: bool = False) -> Any:
+def loadmodel(model: Model, source: Tree, filter: Callable[[Any], bool] | None = None, *, cast: bool = False) -> Model:
     """Copy the values of `source`, a model or a `state`, into the arrays of `model`; returns it (Flux: ``loadmodel!``).
 
     Both must have the same structure, but a missing bias counts as zeros. The arrays stay the same objects on the same
@@ -100,7 +101,7 @@ def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = No
 
 
 @explained()
-def state(x: Any) -> Any:
+def state(x: Tree) -> Any:
     """Everything in `x`, as dicts, lists and tuples. Its arrays are the same objects (Flux: ``state``).
 
     Registered objects become dicts of all their fields. Numbers, text and None stay; a function becomes ``()``. A
@@ -110,7 +111,7 @@ def state(x: Any) -> Any:
     return _state_at(KeyPath(), x)
 
 
-def states_of(values: dict[str, Any]) -> dict[str, Any]:
+def states_of(values: dict[str, Tree]) -> dict[str, Any]:
     found = {name: _state_at(KeyPath([Attribute(name)]), x) for name, x in values.items()}
     for name, x in found.items():
         if type(x) is tuple and not x and not isinstance(values[name], tuple):
@@ -118,7 +119,7 @@ def states_of(values: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _named(unnamed: tuple, named: dict[str, Any], required: bool = True) -> dict[str, Any]:
+def _named(unnamed: tuple, named: dict[str, Tree], required: bool = True) -> dict[str, Tree]:
     """All objects by name. One may have come without: the model."""
     has_two_models = bool(unnamed) and "model" in named
     has_nothing = not unnamed and not named
@@ -129,12 +130,12 @@ def _named(unnamed: tuple, named: dict[str, Any], required: bool = True) -> dict
     return named
 
 
-def _state_at(path: KeyPath, x: Any) -> Any:
+def _state_at(path: KeyPath, x: Tree) -> Any:
     """The `state` of `x`, which stands at `path`. Names of fields are of the type `Attribute`, as in a path."""
     flat = flatten(x, _has_own_state, ties=False)
     states = [leaf_state(path + place, leaf) for place, leaf in zip(flat.paths(), flat.leaves)]
 
-    def combine(branch: Made, parts: list) -> Any:
+    def combine(branch: Made, parts: list) -> list | tuple | dict:
         if branch.names is None:
             return type_of_parts(branch.x)(parts)
         return dict(zip(path_steps(branch), parts))
@@ -142,7 +143,7 @@ def _state_at(path: KeyPath, x: Any) -> Any:
     return flat.tree_at_all_places(states, combine)
 
 
-def _has_own_state(path: Any, x: Any) -> bool:
+def _has_own_state(path: object, x: Tree) -> bool:
     return is_leaf(x) or isinstance(x, Leaf) or generator_of(x) is not None
 
 
@@ -173,7 +174,7 @@ def leaf_state(path: KeyPath, x: Any) -> Any:
 # -- random number generators --------------------------------------------------------------------------------------
 
 
-def generator_of(x: Any) -> Any:
+def generator_of(x: Tree) -> Any:
     if isinstance(x, (Device, DataLoader, MovedLoader)):
         x = x.rng
     if isinstance(x, (np.random.Generator, *generator_types())):
@@ -237,12 +238,12 @@ class Loading:
         for action in self.actions:
             action()
 
-    def add(self, path: KeyPath, x: Any, source: Any) -> None:
+    def add(self, path: KeyPath, x: Tree, source: Tree) -> None:
         """Values for `x` at `path` from `source`, which is an object like `x`, or the `state` of one."""
         flat = flatten(x, self._ends_at, ties=False)
         paths = [path + place for place in flat.paths()]
 
-        def parts_of_source(flat: Flat, number: int, source: Any) -> list:
+        def parts_of_source(flat: Flat, number: int, source: Tree) -> list:
             return self._parts_of_source(paths[number], flat, number, source)
 
         sources = flat.match(source, parts_of_source)
@@ -250,14 +251,14 @@ class Loading:
             if number == flat.root or self._counts(leaf):
                 self._add_leaf(paths[number], leaf, sources[number])
 
-    def _counts(self, part: Any) -> bool:
+    def _counts(self, part: Tree) -> bool:
         return self.filter is None or bool(self.filter(part))
 
-    def _ends_at(self, way: list, x: Any) -> bool:
+    def _ends_at(self, way: list, x: Tree) -> bool:
         """Whether the walk goes no further than `x`, to which this `way` leads: a leaf, or nothing that counts."""
         return _has_own_state(way, x) or (bool(way) and not self._counts(x))
 
-    def _parts_of_source(self, path: KeyPath, flat: Flat, number: int, source: Any) -> list:
+    def _parts_of_source(self, path: KeyPath, flat: Flat, number: int, source: Tree) -> list:
         """What `source` has for each part of what stands at `path`. Raises `ValueError` if the parts differ."""
         branch = flat.recipe[-1 - number]
         ours = self._keys(branch.names, [flat.at(part) for part in branch.parts])
@@ -284,7 +285,7 @@ class Loading:
             count += 1
         return keys
 
-    def _add_leaf(self, path: KeyPath, x: Any, source: Any) -> None:
+    def _add_leaf(self, path: KeyPath, x: Tree, source: Tree) -> None:
         if is_array(x):
             self._add_array(path, x, source)
         elif isinstance(x, Leaf):
@@ -297,7 +298,7 @@ class Loading:
         else:
             self._check_leaf(path, x, source)
 
-    def _check_leaf(self, path: KeyPath, x: Any, source: Any) -> None:
+    def _check_leaf(self, path: KeyPath, x: Tree, source: Tree) -> None:
         """Numbers, functions and rates stay as they are, but no array may get lost."""
         leaf_state(path, x)
         if is_array(source):
@@ -333,7 +334,7 @@ class Loading:
         if CPU.receive(again).tobytes() != CPU.receive(expected).tobytes():  # a NaN is like itself
             raise ValueError(f"{first_path} and {path} are one tied parameter, the source has two different ones")
 
-    def _add_memory(self, path: KeyPath, leaf: Leaf, source: Any) -> None:
+    def _add_memory(self, path: KeyPath, leaf: Leaf, source: Tree) -> None:
         """An optimizer's numbers are copied too, such as the number of steps."""
         if not isinstance(source, dict) or not {"rule", "memory"} <= set(source):
             raise ValueError(f"{path} is an optimizer's memory, the source has {in_words(source)}")

@@ -5,12 +5,14 @@ import os
 import re
 import types
 import zlib
+from collections.abc import Hashable
 from typing import Any, BinaryIO
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from ..annotations import LibraryArray, Tree
 from ..devices.base import CPU
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array, parameter_key, view_as
@@ -35,7 +37,7 @@ class FileFormatError(ValueError):
     """A file is incomplete, damaged, of another kind, or too new."""
 
 
-def write(path: Any, values: dict[str, Any]) -> None:
+def write(path: str | os.PathLike, values: dict[str, Any]) -> None:
     """Make a file of `values`, plain containers by name. If that fails, the file is still the old one."""
     arrays, described = describe_parts(values)
     stored = {name: _as_stored(CPU.receive(x)) for name, x in arrays.items()}
@@ -182,10 +184,10 @@ class _Describing:
     """Describes values in JSON, and collects their arrays."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, Any] = {}  # as they are, on their devices
+        self.arrays: dict[str, LibraryArray] = {}  # as they are, on their devices
         self.firsts: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
 
-    def describe(self, path: KeyPath, x: Any) -> Any:
+    def describe(self, path: KeyPath, x: Tree) -> Any:
         match x:
             case dict():
                 if not all(map(_is_key, x)):
@@ -205,10 +207,10 @@ class _Describing:
             return self.array(path, x)
         return x  # JSON has the others
 
-    def item(self, path: KeyPath, key: Any, part: Any) -> list:
+    def item(self, path: KeyPath, key: Hashable, part: Tree) -> list:
         return [self.describe(path, key), self.describe(path + (key,), part)]
 
-    def array(self, path: KeyPath, x: Any) -> dict[str, Any]:
+    def array(self, path: KeyPath, x: LibraryArray) -> dict[str, Any]:
         if x.dtype.str not in _DTYPES or isinstance(x, np.ma.MaskedArray):
             raise TypeError(f"{path} is a {type(x).__name__} of {x.dtype}, which a safetensors file can't hold")
         key = parameter_key(x)
@@ -223,7 +225,7 @@ class _Describing:
         return {"array": name, "dtype": x.dtype.str}
 
 
-def _is_key(x: Any) -> bool:
+def _is_key(x: object) -> bool:
     if type(x) is tuple:
         return all(map(_is_key, x))
     return isinstance(x, PLAIN)

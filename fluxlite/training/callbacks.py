@@ -67,7 +67,12 @@ def patience(predicate: Callable, wait: int) -> Patience:
 
 @explained()
 def early_stopping(
-    f: Any, delay: int | None = None, *, distance: Callable = operator.sub, init_score: Any = None, min_dist: float = 0
+    f: Callable,
+    delay: int | None = None,
+    *,
+    distance: Callable = operator.sub,
+    init_score: Any = None,
+    min_dist: float = 0,
 ) -> Patience:
     """A function that's true once ``f(...)`` missed its best `delay` times in a row (Flux: ``early_stopping``).
 
@@ -97,7 +102,7 @@ def early_stopping(
 
 
 @explained()
-def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Patience:
+def plateau(f: Callable, width: int | None = None, *, min_dist: float = 1e-6) -> Patience:
     """A function that's true once ``f(...)`` stayed within `min_dist` of the last `width` times (Flux: ``plateau``).
 
     ``plateau(width)`` takes the mean loss of the last epoch.
@@ -113,7 +118,7 @@ def plateau(f: Any, width: int | None = None, *, min_dist: float = 1e-6) -> Pati
     return Patience(is_level, width, "plateau", last=None)
 
 
-def _score(f: Any, wait: Any) -> tuple[Callable, Any]:
+def _score(f: Callable, wait: Any) -> tuple[Callable, Any]:
     """The function that gives a score, and how often to wait; if there's one argument, that's the latter."""
     if wait is None and not callable(f):
         return _mean_loss_of_the_last_epoch, f

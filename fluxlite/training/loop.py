@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Tree
 from ..arrays import device_of, on_card_of
 from ..autodiff.gradients import withgradient
 from ..capturing.step import CapturedStep
@@ -90,7 +91,7 @@ def train(
     progress: bool | None = None,
     check_every: int = 1,
     schedule: Callable[[int], float] | None = None,
-    checkpoint: Any = None,
+    checkpoint: str | os.PathLike | None = None,
     resume: bool = False,
     overwrite: bool = False,
     distributed: bool = False,
@@ -181,13 +182,13 @@ def _check_ways(distributed: bool, captured: bool) -> None:
         raise TypeError("train(captured=True) is for one process: other workers' gradients can't be recorded")
 
 
-def _check_checkpoint(checkpoint: Any, resume: bool, overwrite: bool) -> None:
+def _check_checkpoint(checkpoint: str | os.PathLike | None, resume: bool, overwrite: bool) -> None:
     is_without_file = checkpoint is None and (resume or overwrite)
     if is_without_file or (resume and overwrite):
         raise TypeError('resume=True goes on with the file of checkpoint="…", overwrite=True replaces it: take one')
 
 
-def _check_functions(*functions: Any) -> None:
+def _check_functions(*functions: object) -> None:
     for function in functions:
         if function is not None:
             check_callable("each of train's callbacks, each_step=… or schedule=…", function)
@@ -289,7 +290,7 @@ class Run:
             raise ValueError(f"data has no batches in epoch {number}: give a DataLoader, or a list of batches")
         self.end_epoch()
 
-    def step(self, batch: Any) -> None:
+    def step(self, batch: Tree) -> None:
         history = self.history
         self.whole = False
         if self.captured is not None and history.steps > 0:
@@ -327,7 +328,7 @@ class Run:
         if len(self.pending) == self.check_every:
             self.look()
 
-    def gradient(self, batch: Any) -> tuple[Any, Any]:
+    def gradient(self, batch: Tree) -> tuple[Any, Any]:
         if self.workers.rows == 0:  # others have some of this batch
             return 0.0, None
         arguments = _arguments(batch)
@@ -418,7 +419,7 @@ class Run:
         return self.history.stopped
 
 
-def _first_misplaced(model: Any, arguments: tuple) -> Exception | None:
+def _first_misplaced(model: Tree, arguments: tuple) -> Exception | None:
     """After an error: where in the model an array isn't where those of the batch are."""
     for x in leaves(arguments):
         if is_array(x):

@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations import Array
 from ..arrays import device_of, floats, is_half, narrow, on_card_of, refuse_tensor, wide
 from ..autodiff.tracked import plain
 from ..words import explained
 
 
 @explained()
-def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
+def accuracy(prediction: Array, target: Array, axis: int = -1) -> float:
     """The share of observations whose class was predicted right. It waits for the device: once an epoch is enough.
 
     `prediction` holds scores of shape ``(N, classes)``, and the largest counts, or classes' numbers, of shape ``(N,)``.
@@ -25,7 +26,7 @@ def accuracy(prediction: Any, target: Any, axis: int = -1) -> float:
 
 
 @explained()
-def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray:
+def confusion_matrix(prediction: Array, target: Array, axis: int = -1) -> np.ndarray:
     """How often each class (the row) was taken for each (the column), on the host. Arguments as for `accuracy`.
 
     With class numbers, the largest says how many classes there are.
@@ -44,7 +45,7 @@ def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray
     return np.bincount(rows * count + columns, minlength=count * count).reshape(count, count)
 
 
-def _class_numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, Any, int | None]:
+def _class_numbers(name: str, prediction: Array, target: Array, axis: int) -> tuple[Array, Array, int | None]:
     """The numbers of the classes, predicted and right, and how many classes have scores."""
     refuse_tensor(name, prediction)
     refuse_tensor(name, target)
@@ -72,23 +73,23 @@ def _class_numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[
     raise ValueError(f"{name}: for scores of shape {prediction.shape}, {wanted} {got}")
 
 
-def _as_array(x: Any) -> Any:
+def _as_array(x: Any) -> Array:
     if isinstance(x, (list, tuple)):
         return np.asarray(x)
     return plain(x)
 
 
-def _are_rows(target: Any, axis: int) -> bool:
+def _are_rows(target: Array, axis: int) -> bool:
     """Whether it's probabilities or one-hot rows: what's as whole may also be the numbers of pixels' classes."""
     return target.dtype.kind == "f" or bool(np.all(np.sum(target, axis=axis) == 1))
 
 
-def _are_whole(x: Any) -> bool:
+def _are_whole(x: Array) -> bool:
     return x.dtype.kind in "iub" or bool(np.all(x == np.floor(x)))
 
 
 @explained()
-def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
+def normalise(x: Array, axis: int = -1, eps: float = 1e-5) -> Array:
     """`x` with mean 0 and standard deviation 1 along `axis`; for a table's columns ``axis=0`` (Flux: ``normalise``)."""
     with on_card_of(x):
         numbers = wide(floats(x))  # the square of a half may be too large, and a difference of pixels below 0
@@ -103,7 +104,7 @@ def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
         return result
 
 
-def _first_along(axis: Any, ndim: int) -> tuple[slice, ...]:
+def _first_along(axis: int, ndim: int) -> tuple[slice, ...]:
     """The index of the first numbers along `axis`, or several, in an array of `ndim` axes; all axes stay."""
     if axis is None:
         return (slice(1),) * ndim

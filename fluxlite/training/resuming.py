@@ -37,7 +37,7 @@ _FORM: dict[str, type] = {
 class RunFile:
     """The file of a run. With several workers, worker 0 reads and writes it, and all go on from it."""
 
-    def __init__(self, path: Any, run: Any) -> None:
+    def __init__(self, path: str | os.PathLike, run: Any) -> None:
         self.path = Path(os.path.abspath(path))  # from now on, no `chdir` moves it
         self.run = run
         self.is_writer = run.workers.worker == 0
@@ -145,7 +145,7 @@ class RunFile:
         self._check_same("rule", _rules_in_words(self.run), then["optimizer"])
         return then
 
-    def _check_same(self, what: str, here: Any, there: Any) -> None:
+    def _check_same(self, what: str, here: object, there: object) -> None:
         if here != there:
             raise ValueError(f"{self.path} is from another run, {what}: there it's {there}, here {here}")
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from operator import length_hint
 from typing import Any
 
+from ..annotations import Tree
 from ..data.loader import batches_of
 from ..data.observations import numobs, part
 from ..distributed.sums import DistributedDataContainer, in_buckets, sum_over_workers, take_from
@@ -31,7 +32,7 @@ class Alone:
     def pressed(self) -> bool:
         return self.interrupts.pressed
 
-    def prepare(self, model: Any, opt_state: Any, data: Any, **settings: Any) -> None:
+    def prepare(self, model: Tree, opt_state: Tree, data: Any, **settings: Any) -> None:
         """There's nobody to compare with."""
 
     def losses(self, values: list[float]) -> list[float]:
@@ -62,7 +63,7 @@ class Team(AbstractContextManager):
         if not isinstance(error, WorkerFailed) and not getattr(error, "is_of_all", False):
             self.group.tell(error)
 
-    def prepare(self, model: Any, opt_state: Any, data: Any, **settings: Any) -> None:
+    def prepare(self, model: Tree, opt_state: Tree, data: Any, **settings: Any) -> None:
         """Compare the settings with the others', and take worker 0's values."""
         if isinstance(getattr(data, "data", None), DistributedDataContainer):
             raise TypeError("train(…, distributed=True) takes the whole data, without DistributedDataContainer")
@@ -86,7 +87,7 @@ class Team(AbstractContextManager):
             else:
                 yield None
 
-    def update(self, opt_state: Any, model: Any, grads: Any) -> None:
+    def update(self, opt_state: Tree, model: Tree, grads: Tree) -> None:
         """Take a step with the gradient of the whole batch. A worker without rows adds zeros to it."""
         steps = []
         if self.rows:

@@ -12,22 +12,24 @@ import enum
 import functools
 import inspect
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from ..annotations import Tree
 from ..helping import NOT_GIVEN
 from ..words import in_words
 from .ties import is_array, is_array_type
 
-Rebuild = Callable[[Any], Any]
-Children = tuple[Any, Rebuild]
+Parts = list | tuple | Mapping[str, Any]
+Rebuild = Callable[[Any], Any]  # from parts like these
+Children = tuple[Parts, Rebuild]
 
 
 @functools.singledispatch
-def children(x: Any) -> Children:
+def children(x: Tree) -> Children:
     """The parts of `x` and the function that rebuilds it: the question every walk asks.
 
     A leaf (an array, a number, a string, a function, an unregistered object) has the parts ``()``, exactly.
@@ -42,7 +44,7 @@ def children(x: Any) -> Children:
     return (), lambda _: x
 
 
-def is_leaf(x: Any) -> bool:
+def is_leaf(x: Tree) -> bool:
     """Whether `x` has no parts, so that a walk hands it to the function as it is.
 
     >>> is_leaf(np.zeros(3)), is_leaf([1, 2]), is_leaf("relu")
@@ -52,7 +54,7 @@ def is_leaf(x: Any) -> bool:
     return isinstance(parts, tuple) and not parts
 
 
-def trainable(x: Any) -> Any:
+def trainable(x: Tree) -> Parts:
     """The children of `x` that an optimizer may change; all of them unless declared otherwise (Flux: ``trainable``).
 
     Declared with ``functor(Cls, trainable=("weight",))``.
@@ -69,6 +71,19 @@ def trainable(x: Any) -> Any:
 # -- registering a class -------------------------------------------------------------------------------------------
 
 
+Class = TypeVar("Class", bound=type)
+
+
+@overload
+def functor(  # type: ignore[overload-overlap]
+    x: Class, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None
+) -> Class: ...
+@overload
+def functor(
+    *, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None
+) -> Callable[[Class], Class]: ...
+@overload
+def functor(x: Tree) -> Children: ...
 def functor(
     x: Any = NOT_GIVEN, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None
 ) -> Any:
@@ -110,7 +125,7 @@ def functor(
     return x
 
 
-def _check_names(cls: type, names: Any) -> None:
+def _check_names(cls: type, names: object) -> None:
     """Raises `TypeError` for what's neither None nor a tuple of names."""
     if names is None:
         return
@@ -143,7 +158,7 @@ class NotAPart:
     """What a class may have in place of a field's value: what its objects hold under that name is no part of them."""
 
 
-def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
+def _fields_of_object(x: object, names: tuple[str, ...] | None) -> Children:
     if names is None:
         names = _dataclass_fields(type(x))
         if "__dataclass_fields__" not in vars(type(x)):  # a plain class, or a subclass that added attributes of its own
@@ -160,7 +175,7 @@ def _dataclass_fields(cls: type) -> tuple[str, ...]:
     return tuple([name for name in names if not isinstance(inspect.getattr_static(cls, name, None), NotAPart)])
 
 
-def attributes(x: Any) -> dict[str, Any]:
+def attributes(x: object) -> dict[str, Any]:
     """What `x` itself holds, in slots and otherwise. A cached_property is left out: it's computed when asked."""
     found = {}
     for slot in copyreg._slotnames(type(x)):  # type: ignore[attr-defined]
@@ -171,7 +186,7 @@ def attributes(x: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if not isinstance(getattr(type(x), name, None), cached)}
 
 
-def _own_dict(x: Any) -> dict[str, Any]:
+def _own_dict(x: object) -> dict[str, Any]:
     """``x.__dict__``, even if the class answers for another object's attributes with a ``__getattr__``."""
     try:
         return object.__getattribute__(x, "__dict__")
@@ -179,7 +194,7 @@ def _own_dict(x: Any) -> dict[str, Any]:
         return {}
 
 
-def put_attribute(x: Any, name: str, value: Any, in_its_dict: bool = False) -> None:
+def put_attribute(x: object, name: str, value: Any, in_its_dict: bool = False) -> None:
     """``x.name = value``, without running the class's ``__setattr__``."""
     if in_its_dict and hasattr(getattr(type(x), name, None), "__set__"):  # a property's own store
         _own_dict(x)[name] = value
@@ -205,7 +220,7 @@ def _(x: tuple) -> Children:
 
 @register(list)
 def _(x: list) -> Children:
-    def rebuild(values: Any) -> list:
+    def rebuild(values: list) -> list:
         new = copy.copy(x)
         list.__setitem__(new, slice(None), values)
         return new
@@ -215,7 +230,7 @@ def _(x: list) -> Children:
 
 @register(dict)
 def _(x: dict) -> Children:
-    def rebuild(values: Any) -> dict:
+    def rebuild(values: dict) -> dict:
         new = copy.copy(x)  # keeps an OrderedDict one, and a defaultdict's default
         for key, value in values.items():
             dict.__setitem__(new, key, value)  # not update, with which a Counter adds
@@ -226,7 +241,7 @@ def _(x: dict) -> Children:
 
 @register(functools.partial)
 def _(x: functools.partial) -> Children:
-    def rebuild(parts: Any) -> functools.partial:
+    def rebuild(parts: Mapping[str, Any]) -> functools.partial:
         new = functools.partial.__new__(type(x), parts["func"], *parts["args"], **parts["keywords"])
         return _copy_into(new, x, {})
 
@@ -327,19 +342,19 @@ def _tuple_getter(names: tuple[str, ...]) -> Callable:
     return lambda held: tuple([held[name] for name in names])  # an itemgetter of one name gives no tuple
 
 
-def _take_all_attributes(x: Any) -> tuple:
+def _take_all_attributes(x: object) -> tuple:
     held = x.__dict__
     return tuple(held), tuple(held.values()), _make_object
 
 
-def _take_named_fields(names: tuple[str, ...], get_tuple: Callable, x: Any) -> tuple:
+def _take_named_fields(names: tuple[str, ...], get_tuple: Callable, x: object) -> tuple:
     try:
         return names, get_tuple(x.__dict__), _make_object
     except KeyError:  # an attribute of the class, or a missing one
         return _take_apart(x)
 
 
-def _make_object(x: Any, names: tuple, parts: Any) -> Any:
+def _make_object(x: object, names: tuple, parts: Iterable) -> object:
     new = object.__new__(x.__class__)
     held = new.__dict__
     if len(names) < len(x.__dict__):
@@ -348,14 +363,14 @@ def _make_object(x: Any, names: tuple, parts: Any) -> Any:
     return new
 
 
-def _take_apart(x: Any) -> tuple:
+def _take_apart(x: Tree) -> tuple:
     """By a rule in `children` that isn't `functor`'s own, which is asked for each object."""
     parts, rebuild = children(x)
 
-    def make_by_name(x: Any, names: tuple, values: list) -> Any:
+    def make_by_name(x: Tree, names: tuple, values: list) -> Any:
         return rebuild(dict(zip(names, values)))
 
-    def make_in_order(x: Any, names: None, values: list) -> Any:
+    def make_in_order(x: Tree, names: None, values: list) -> Any:
         return rebuild(values if isinstance(parts, list) else tuple(values))
 
     if isinstance(parts, Mapping):

@@ -1,10 +1,10 @@
 """All that trains in a model as one vector, and back."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from ..annotations import Array, Model
 from ..words import explained
 from .flat import flatten
 from .ties import copy_of, is_array, on_card_of, view_as
@@ -12,7 +12,7 @@ from .walks import fmap, on_first_card_of, parameters
 
 
 @explained()
-def destructure(model: Any) -> tuple[Any, Callable]:
+def destructure(model: Model) -> tuple[Array, Callable[[Array], Model]]:
     """All trainable numbers of `model` as one vector, and the function that makes a model from such a vector.
 
     Ties are in it once. Returns ``(vector, restructure)``: `vector` has shape ``(P,)`` and the arrays' common dtype;
@@ -41,7 +41,7 @@ def destructure(model: Any) -> tuple[Any, Callable]:
         else:
             vector = np.zeros(0, np.float32)
 
-    def restructure(new: Any) -> Any:
+    def restructure(new: Array) -> Model:
         if getattr(new, "shape", None) != vector.shape:
             if hasattr(new, "shape"):
                 got = f"shape {new.shape}"

@@ -11,13 +11,14 @@ recipe lists those others. Each needs only the results of those before it, and o
 what stands at each place. There are three types: what's `Made` of parts, a thing met `Again`, and a `TiedLeaf`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..annotations import Array, Tree
 from ..helping import Readable
 from ..words import explained
 from .contract import KINDS, Kind, children, kind_of
@@ -41,7 +42,7 @@ class KeyPath(tuple, metaclass=Readable):
     layers[0].weight layers[0].weight['x']
     """
 
-    def __add__(self, other: Any) -> "KeyPath":
+    def __add__(self, other: Iterable[Hashable]) -> "KeyPath":
         return KeyPath(tuple(self) + tuple(other))
 
     def __str__(self) -> str:
@@ -52,13 +53,13 @@ class KeyPath(tuple, metaclass=Readable):
         return f"KeyPath({self})"
 
     @explained("a tree with something at this path")
-    def get(self, tree: Any) -> Any:
+    def get(self, tree: Tree) -> Any:
         """What stands at this path in `tree`. Raises AttributeError, KeyError or IndexError if nothing does."""
         for step in self:
             tree = _part(tree, step)
         return tree
 
-    def has(self, tree: Any) -> bool:
+    def has(self, tree: Tree) -> bool:
         """Whether something stands at this path in `tree`; never raises."""
         try:
             self.get(tree)
@@ -67,7 +68,7 @@ class KeyPath(tuple, metaclass=Readable):
         return True
 
     @explained("a tree with something at this path, which can change")
-    def set(self, tree: Any, value: Any) -> None:
+    def set(self, tree: Tree, value: Any) -> None:
         """Put `value` at this path of `tree`, in place."""
         if not self:
             raise ValueError("an empty path is the tree itself and can't be set")
@@ -75,7 +76,7 @@ class KeyPath(tuple, metaclass=Readable):
         put(KeyPath(way).get(tree), last, value)
 
 
-def put(owner: Any, step: Any, value: Any) -> None:
+def put(owner: Any, step: Hashable, value: Any) -> None:
     """``owner.step = value`` or ``owner[step] = value``, whichever the step of a path stands for."""
     if isinstance(step, Attribute):
         setattr(owner, step, value)
@@ -94,13 +95,13 @@ def _part(x: Any, step: Any) -> Any:
     return (parts or x)[step]
 
 
-def parts_at_steps(x: Any) -> Iterator[tuple[Any, Any]]:
+def parts_at_steps(x: Tree) -> Iterator[tuple[Hashable, Any]]:
     """(step of the path, part) of each of the parts of `x`."""
     names, parts = taken_apart(x)
     return zip(_steps_to_parts(kind_of(type(x)), names, len(parts)), parts)
 
 
-def _steps_to_parts(kind: Kind, names: tuple | None, count: int) -> Any:
+def _steps_to_parts(kind: Kind, names: tuple | None, count: int) -> Sequence[Hashable]:
     """The steps of a path to the parts: the names of attributes, the keys of a dict, or 0, 1, 2, …"""
     if names is None:
         return range(count)
@@ -121,7 +122,7 @@ ALSO_NUMBERS = 2
 class Made:
     """A place whose `x` is made of what stands at the numbers `parts`: an object, a list, a tuple or a dict."""
 
-    x: Any
+    x: Tree
     kind: Kind
     names: tuple | None  # of the parts, unless they're counted
     parts: list[int]
@@ -136,7 +137,7 @@ class Again:
     It has `parts` if it trains here, and didn't where it was met first: so its gradient stands here.
     """
 
-    x: Any
+    x: Tree
     kind: Kind
     names: tuple | None
     parts: list[int]
@@ -149,7 +150,7 @@ class Again:
 class TiedLeaf:
     """A place with the `same` leaf as at an earlier number, perhaps transposed: ``W.T`` after `W`."""
 
-    x: Any
+    x: Tree
     same: int  # a leaf's; below 0, an object's that `stop` let the walk enter there, and not here
     may_train: int
     kind: ClassVar[Any] = None
@@ -161,7 +162,7 @@ class TiedLeaf:
 Branch = Made | Again | TiedLeaf
 
 
-def path_steps(branch: Branch) -> Any:
+def path_steps(branch: Branch) -> Sequence[Hashable]:
     """The steps of a path from this place to each of its parts."""
     return _steps_to_parts(branch.kind, branch.names, len(branch.parts))
 
@@ -240,7 +241,7 @@ class Flat:
                 made[number] = made[branch.same]
         return made[self.root]
 
-    def match(self, other: Any, parts_of: Callable) -> list:
+    def match(self, other: Tree, parts_of: Callable) -> list:
         """What stands in another tree at every place of this one, by number.
 
         ``parts_of(flat, number, other)`` says what `other`, which stands at the place with this number, has for each
@@ -308,7 +309,7 @@ def _tied_result(x: Any, first: Any, result: Any) -> Any:
     return view_as(result, like=x, of=first)
 
 
-def taken_apart(x: Any) -> tuple[Any, Any]:
+def taken_apart(x: Tree) -> tuple[tuple | None, Sequence]:
     """(names, parts) of anything; the names are None if its parts are counted, or if it has none."""
     take = kind_of(x.__class__).take
     if take is None:
@@ -317,7 +318,7 @@ def taken_apart(x: Any) -> tuple[Any, Any]:
     return names, parts
 
 
-def flatten(x: Any, stop: Callable | None = None, ties: bool = True) -> Flat:
+def flatten(x: Tree, stop: Callable | None = None, ties: bool = True) -> Flat:
     """Take `x` apart: each leaf once, in order. ``stop(path, node)`` says what counts as a leaf.
 
     With `ties`, two places with one mutable thing, or one array perhaps transposed, are one. `ValueError` on a cycle.
@@ -338,12 +339,12 @@ def flatten(x: Any, stop: Callable | None = None, ties: bool = True) -> Flat:
 class _Cycle(Exception):
     """`x` was met inside itself. On its way out, it collects the path."""
 
-    def __init__(self, x: Any):
+    def __init__(self, x: Tree):
         self.x = x
         self.length = 0
         self.path: tuple = ()
 
-    def passes(self, x: Any, step: Any) -> None:
+    def passes(self, x: Tree, step: Hashable) -> None:
         self.path = (step, *self.path)
         if x is self.x and not self.length:
             self.length = len(self.path)
@@ -370,7 +371,7 @@ class _Walk:
         self.objects: dict[int, tuple[int, int]] = {}  # by id: the number of its place, and whether it trains there
         self.path: list = []
 
-    def visit(self, x: Any, may_train: int) -> int:
+    def visit(self, x: Tree, may_train: int) -> int:
         """The number of the place of `x`, after those of its parts."""
         kind = KINDS.get(x.__class__) or kind_of(x.__class__)
         if kind.take is None:
@@ -408,11 +409,11 @@ class _Walk:
         self.flat.recipe.append(branch)
         return -len(self.flat.recipe)
 
-    def visit_parts(self, x: Any, kind: Kind, names: Any, parts: Any, may_train: int) -> list[int]:
+    def visit_parts(self, x: Tree, kind: Kind, names: tuple | None, parts: Sequence, may_train: int) -> list[int]:
         """The numbers of the parts of `x`. What has no parts itself isn't worth a call."""
         if not kind.is_container:
             may_train = min(may_train, ARRAYS)
-        flow: Any = repeat(may_train)
+        flow: Iterable[int] = repeat(may_train)
         if kind.trainable_names is not None and names is not None:
             flow = [may_train if name in kind.trainable_names else NEVER for name in names]
         numbers: list[int] = []
@@ -429,7 +430,7 @@ class _Walk:
             raise
         return numbers
 
-    def visit_each(self, parts: Any, flow: Any, numbers: list[int]) -> None:
+    def visit_each(self, parts: Sequence, flow: Iterable[int], numbers: list[int]) -> None:
         """Append the number of each part to `numbers`. A constant needs no `visit`, nor does an array that's new."""
         leaf_by_owner = self.leaf_by_owner
         leaves = self.flat.leaves
@@ -459,7 +460,7 @@ class _Walk:
             self.objects[id(x)] = (len(self.flat.leaves), ALSO_NUMBERS)
         return self.add_leaf(x, may_train)
 
-    def visit_array(self, x: Any, may_train: int) -> int:
+    def visit_array(self, x: Array, may_train: int) -> int:
         """The number of an array, which may be tied to an earlier one. Their owners are asked first: that's quick."""
         number = len(self.flat.leaves)
         if self.owners_tell and isinstance(x, np.ndarray):
@@ -485,12 +486,12 @@ class _Walk:
         for leaf in self.leaf_by_owner.values():
             self.leaf_by_key.setdefault(parameter_key(self.flat.leaves[leaf]), leaf)
 
-    def add_leaf(self, x: Any, may_train: int) -> int:
+    def add_leaf(self, x: Tree, may_train: int) -> int:
         self.flat.leaves.append(x)
         self.flat.may_train.append(may_train)
         return len(self.flat.leaves) - 1
 
-    def add_leaf_entered_before(self, x: Any, branch: int) -> int:
+    def add_leaf_entered_before(self, x: Tree, branch: int) -> int:
         """The number of a leaf that `stop` let the walk enter at an earlier place: what's made there stands here too.
 
         Of ``[block, block]``, a `stop` that is true only of the path ``[1]`` calls the second one a leaf. It's the
@@ -498,7 +499,7 @@ class _Walk:
         """
         return self.add(TiedLeaf(x, branch, NEVER))
 
-    def add_tied_leaf(self, x: Any, same: int, may_train: int) -> int:
+    def add_tied_leaf(self, x: Tree, same: int, may_train: int) -> int:
         flat = self.flat
         place = self.add(TiedLeaf(x, same, may_train))
         if may_train and not flat.may_train[same]:
@@ -507,5 +508,5 @@ class _Walk:
         return place
 
 
-def _itself(x: Any, names: Any, parts: Any) -> Any:
+def _itself(x: Tree, names: None, parts: list) -> Tree:
     return x

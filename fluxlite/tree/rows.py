@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from ..annotations import Tree
 from .flat import Again, Flat, KeyPath, Made, flatten, path_steps
 
 
@@ -54,7 +55,7 @@ class Row:
         return found
 
 
-def root_row(model: Any) -> Row:
+def root_row(model: Tree) -> Row:
     """The row of a whole model. `ValueError` on a cycle."""
     flat = flatten(model)
     return Row(flat, flat.root, KeyPath())

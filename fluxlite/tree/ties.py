@@ -7,25 +7,26 @@ must see that they are one parameter: it's moved once, its gradients are added u
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from ..annotations import Array, LibraryArray, Tree
 from ..array_kinds import array_kind, array_kind_of, several_cards
 
 
-def is_array(x: Any) -> bool:
+def is_array(x: Tree) -> TypeGuard[LibraryArray]:
     """Whether `x` is an array of some device; a list isn't, nor is a number of NumPy's."""
     return type(x) is np.ndarray or array_kind(x) is not None
 
 
-def is_trainable_array(x: Any) -> bool:
+def is_trainable_array(x: Tree) -> TypeGuard[LibraryArray]:
     """Whether a gradient with respect to `x` exists: an array of floating-point numbers."""
     return is_array(x) and x.dtype.kind == "f"
 
 
-def is_tracked(x: Any) -> bool:
+def is_tracked(x: Tree) -> bool:
     """Whether `x` is an array that's tracked for a gradient, to which `arrays.primitive` hands calls."""
     return hasattr(type(x), "__primitive__")
 
@@ -34,7 +35,7 @@ def is_array_type(cls: type) -> bool:
     return hasattr(cls, "__primitive__") or array_kind_of(cls) is not None
 
 
-def parameter_key(x: Any) -> tuple:
+def parameter_key(x: Array) -> tuple:
     """Equal for two arrays exactly if they are one parameter, possibly transposed.
 
     That is: they start at the same address, with the same dtype and the same (stride, length) pairs up
@@ -63,16 +64,16 @@ def owner_of(x: np.ndarray) -> int | None:
     return None
 
 
-def lies_alike(x: Any, y: Any) -> bool:
+def lies_alike(x: Array, y: Array) -> bool:
     """Whether two tied arrays are also indexed alike: `W` and another view of all of it, but not `W` and ``W.T``."""
     return x.shape == y.shape and _axes(x) == _axes(y)
 
 
-def _axes(x: Any) -> list[tuple[int, int]]:
+def _axes(x: Array) -> list[tuple[int, int]]:
     return [(stride, length) for stride, length in zip(x.strides, x.shape, strict=True) if length > 1]
 
 
-def view_as(result: Any, *, like: Any, of: Any) -> Any:
+def view_as(result: Array, *, like: Array, of: Array) -> Array:
     """The view of `result` that `like` is of `of`, two tied arrays.
 
     It's made by `np.reshape` and `np.transpose`. If `result` is tracked for a gradient, they're recorded, and their
@@ -134,7 +135,7 @@ def on_card_of(x: Any) -> AbstractContextManager[Any]:
     return HERE
 
 
-def copy_of(x: Any) -> Any:
+def copy_of(x: Array) -> Array:
     """A copy of the array `x`, on its card. CuPy's ``x.copy()`` goes to the current card."""
     with on_card_of(x):
         return x.copy()

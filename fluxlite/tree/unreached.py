@@ -5,11 +5,12 @@ import functools
 import io
 import types
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from ..annotations import LibraryArray, Tree
 from ..messages import said, warn
 from .contract import REGISTERED, attributes
 from .flat import Attribute, KeyPath, flatten, parts_at_steps
@@ -20,7 +21,7 @@ WITHOUT_ARRAYS = (str, bytes, int, float, complex, type(None), range, slice, typ
 _ENOUGH = 1000  # objects looked into; an object of some library may hold the world
 
 
-def say_what_is_not_trained(model: Any, what: str = "isn't trained", again: bool = True) -> None:
+def say_what_is_not_trained(model: Tree, what: str = "isn't trained", again: bool = True) -> None:
     """Warn of arrays of `model` that no walk reaches: each time, or once for each class or function."""
     flat = flatten(model)
     paths = flat.paths()
@@ -34,16 +35,16 @@ def say_what_is_not_trained(model: Any, what: str = "isn't trained", again: bool
             warn(("not trained", *key), f"{found or type(value).__name__} {what}: {why}")
 
 
-def say_what_is_not_saved(function: Any, path: KeyPath) -> None:
+def say_what_is_not_saved(function: Tree, path: KeyPath) -> None:
     """The same for a function in what is saved."""
     for key, place, value, why in shut_boxes(function, path):
         for found, _ in arrays_inside(value, place):
             warn(("not saved", *key), f"{found} isn't saved: {why}")
 
 
-def note_first_meeting(leaf: Any) -> bool:
+def note_first_meeting(leaf: Tree) -> bool:
     """Whether an object of this class, or this function, is met for the first time: only then do we look into it."""
-    known_by: Any = type(leaf)
+    known_by: object = type(leaf)
     if type(leaf) is types.FunctionType:
         known_by = leaf.__code__
     key = ("met", known_by)
@@ -53,7 +54,7 @@ def note_first_meeting(leaf: Any) -> bool:
     return True
 
 
-def shut_boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
+def shut_boxes(x: Tree, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
     """(key, path, value, why) of what no walk enters: the leaf `x` itself, or what a function works with."""
     if isinstance(x, types.MethodType):
         x = x.__self__
@@ -68,7 +69,7 @@ def shut_boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str
         yield (type(x).__module__, type(x).__qualname__), path, x, why_shut(x)
 
 
-def why_shut(x: Any) -> str:
+def why_shut(x: object) -> str:
     name = type(x).__name__
     if isinstance(x, (set, frozenset, deque, Mapping, types.SimpleNamespace)):
         return f"it is in a {name}, which no walk enters. Use a list, a dict, or a class with @functor above it."
@@ -106,10 +107,10 @@ def _global_names(code: types.CodeType) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def arrays_inside(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+def arrays_inside(x: object, path: KeyPath) -> Iterator[tuple[KeyPath, LibraryArray]]:
     """(path, array) of the arrays in the attributes and containers of any object `x`, which stands at `path`."""
-    waiting: list[tuple[KeyPath, Any]] = [(path, x)]
-    seen: dict[int, Any] = {}
+    waiting: list[tuple[KeyPath, object]] = [(path, x)]
+    seen: dict[int, object] = {}
     while waiting and len(seen) < _ENOUGH:
         path, node = waiting.pop(0)
         if is_array(node):
@@ -119,11 +120,11 @@ def arrays_inside(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
             waiting += [(path + KeyPath(step), part) for step, part in _insides(node)]
 
 
-def _insides(x: Any) -> list[tuple[tuple, Any]]:
+def _insides(x: object) -> list[tuple[tuple, Any]]:
     """(steps of the path to it, part) of each part of any object."""
     if isinstance(x, (set, frozenset)):
         return [((), value) for value in x]
-    parts: dict[Any, Any]
+    parts: dict[Hashable, Any]
     if isinstance(x, deque):
         parts = dict(enumerate(x))
     else:

@@ -3,10 +3,11 @@
 The names are Flux's and Functors.jl's: `fmap`, `fmapstructure`, `fcollect`, ``fmap_with_path``, ``KeyPath``.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ..annotations import Array, T, Tree
 from ..array_kinds import several_cards
 from ..helping import NOT_GIVEN
 from ..words import explained
@@ -20,12 +21,12 @@ _AT_LEAVES = lambda path, node: is_leaf(node)  # noqa: E731  (in the signature i
 @explained()
 def fmap_with_path(
     function: Callable,
-    x: Any,
-    *others: Any,
+    x: T,
+    *others: Tree,
     exclude: Callable[[KeyPath, Any], bool] = _AT_LEAVES,
     prune: Any = NOT_GIVEN,
     cache: bool = True,
-) -> Any:
+) -> T:
     """`fmap` whose `function` and `exclude` also get the path: ``function(path, leaf, …)``.
 
     >>> fmap_with_path(lambda path, leaf: str(path), {"layers": [1, 2]})
@@ -42,12 +43,12 @@ def fmap_with_path(
 @explained()
 def fmap(
     function: Callable,
-    x: Any,
-    *others: Any,
+    x: T,
+    *others: Tree,
     exclude: Callable[[Any], bool] = is_leaf,
     prune: Any = NOT_GIVEN,
     cache: bool = True,
-) -> Any:
+) -> T:
     """A new tree like `x` with ``function(leaf)`` for every leaf (Flux: ``fmap``).
 
     An array at two places is handed over once, and its result stands at both: ties survive, even between ``W`` and
@@ -64,7 +65,7 @@ def fmap(
 
 @explained()
 def fmapstructure(
-    function: Callable, x: Any, *, exclude: Callable[[Any], bool] = is_leaf, prune: Any = NOT_GIVEN, cache: bool = True
+    function: Callable, x: Tree, *, exclude: Callable[[Any], bool] = is_leaf, prune: Any = NOT_GIVEN, cache: bool = True
 ) -> Any:
     """`fmap` without rebuilding: registered objects become dicts of their fields (Flux: ``fmapstructure``).
 
@@ -78,13 +79,13 @@ def fmapstructure(
     return _map_leaves(flat, lambda number, leaf: function(leaf), (), prune)
 
 
-def _as_parts(x: Any, names: Any, parts: list) -> Any:
+def _as_parts(x: Tree, names: tuple | None, parts: list) -> list | tuple | dict:
     if names is None:
         return type_of_parts(x)(parts)
     return dict(zip(names, parts))
 
 
-def type_of_parts(x: Any) -> type:
+def type_of_parts(x: Tree) -> type[list] | type[tuple]:
     """Whether a sequence of parts is a list or a tuple."""
     if isinstance(children(x)[0], list):
         return list
@@ -101,7 +102,7 @@ def _stop(exclude: Callable) -> Callable | None:
 def _map_leaves(flat: Flat, function: Callable, others: tuple, prune: Any) -> Any:
     trees = [flat.match(other, _parts_or_refuse) for other in others]
 
-    def call(number: int, leaf: Any) -> Any:
+    def call(number: int, leaf: Tree) -> Any:
         try:
             return function(number, leaf, *[tree[number] for tree in trees])
         except RuntimeError:
@@ -121,7 +122,7 @@ def _map_leaves(flat: Flat, function: Callable, others: tuple, prune: Any) -> An
     return made[flat.root]
 
 
-def _parts_or_refuse(flat: Flat, number: int, other: Any) -> Any:
+def _parts_or_refuse(flat: Flat, number: int, other: Tree) -> Sequence:
     """What `other` has for each part at this place. Raises `ValueError` where it has nothing."""
     branch = flat.recipe[-1 - number]
     names, values = taken_apart(other)
@@ -148,7 +149,9 @@ def check_open(flat: Flat, places: Iterable[int]) -> None:
 # -- what is in it -------------------------------------------------------------------------------------------------
 
 
-def nodes(x: Any, exclude: Callable[[Any], bool] | None = None, every_place: bool = False) -> list:
+def nodes(
+    x: Tree, exclude: Callable[[Any], bool] | None = None, every_place: bool = False
+) -> list[tuple[KeyPath, Any]]:
     """(path, node) of `x` and everything in it, parents first; what is shared, once, or at `every_place`.
 
     A node for which `exclude` is true is left out with all that it contains.
@@ -168,7 +171,7 @@ def nodes(x: Any, exclude: Callable[[Any], bool] | None = None, every_place: boo
 
 
 @explained()
-def fcollect(x: Any, exclude: Callable[[Any], bool] = lambda node: False) -> list:
+def fcollect(x: Tree, exclude: Callable[[Any], bool] = lambda node: False) -> list:
     """`x` and all its parts, depth first, parents before children (Flux: ``fcollect``).
 
     >>> fcollect([1, (2, 3)])
@@ -178,7 +181,7 @@ def fcollect(x: Any, exclude: Callable[[Any], bool] = lambda node: False) -> lis
 
 
 @explained()
-def leaves(x: Any) -> list:
+def leaves(x: Tree) -> list:
     """The leaves of `x` in order; a shared array once (Functors: ``fleaves``).
 
     >>> leaves({"a": 1, "b": [2, (), 3]})
@@ -189,11 +192,11 @@ def leaves(x: Any) -> list:
     return [leaf for leaf in flat.leaves if not isinstance(leaf, tuple) or leaf]
 
 
-def is_mutable(x: Any) -> bool:
+def is_mutable(x: Tree) -> bool:
     return kind_of(type(x)).is_mutable
 
 
-def on_first_card_of(x: Any) -> AbstractContextManager[Any]:
+def on_first_card_of(x: Tree) -> AbstractContextManager[Any]:
     """`on_card_of` for a container or a model: the first of its arrays that's on one of several cards says which."""
     if several_cards:
         for leaf in leaves(x):
@@ -207,7 +210,7 @@ def on_first_card_of(x: Any) -> AbstractContextManager[Any]:
 
 
 @explained()
-def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
+def trainables(x: Tree) -> Iterator[tuple[KeyPath, Array]]:
     """(path, array) of every floating-point array that an optimizer may change; a tied one at its first place.
 
     Inside `gradient` these are the tracked arrays, so that a penalty over them is part of the loss (Optimisers.jl:

@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 NAMES = {
+    "annotations": "Array LibraryArray",
     "array_kinds": "array_kind several_cards",
     "layers.activations": "identity",
     "arrays": "add_at by_element device_of library_of refuse_tensor tensor_in_words",

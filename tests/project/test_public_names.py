@@ -96,12 +96,16 @@ def test_a_typo_is_an_error_to_mypy_and_a_name_has_its_type(tmp_path):
         "fl.relu, fl.train, fl.cuda.devices(), fl.GPU_BACKEND + fl.gpu_name()\n"
         "fl.Adan(0.001)\n"
         "name: int = fl.gpu_name()\n"
+        "model: fl.Dense = fl.gpu(fl.Dense(3, 2))\n"
+        "other: fl.Chain = fl.cpu(model)\n"
+        "fl.Dense(3, 2)(1.5)\n"
+        "[weight.shpe for path, weight in fl.trainables(model)]\n"
     )
     settings = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache' / 'tests'}",
                 "--no-color-output"]  # fmt: skip
     done = subprocess.run([sys.executable, "-m", "mypy", "program.py", *settings], cwd=tmp_path, capture_output=True,
                           text=True, env={**os.environ, "MYPYPATH": str(ROOT)})  # fmt: skip
-    assert re.findall(r"^program.py:(\d+): error", done.stdout, re.MULTILINE) == ["4", "5"], done.stdout
+    assert re.findall(r"^program.py:(\d+): error", done.stdout, re.MULTILINE) == ["4", "5", "7", "8", "9"], done.stdout
 
 
 def test_what_the_notebooks_import_is_there():

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...annotations import Array
 from ...array_kinds import ArrayKind, register, several_cards
 from ...tree.ties import on_card_of
 from ..base import DEVICE_TO_DEVICE, DEVICE_TO_HOST, GPU, HOST_TO_DEVICE, SYNCHRONIZE, Device, Memory, Stopwatch, tell
@@ -19,13 +20,13 @@ from .usable import usable
 class CupyDevice(GPU):
     """A GPU whose arrays are `cupy.ndarray`s."""
 
-    def upload(self, x: np.ndarray) -> Any:
+    def upload(self, x: np.ndarray) -> Array:
         self.check(x)
         tell(self, HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
         with self._current():
             return _cupy().array(x, order="K")
 
-    def copy_in_pinned(self, x: np.ndarray) -> tuple[Any, Any]:
+    def copy_in_pinned(self, x: np.ndarray) -> tuple[Array, Any]:
         self.check(x)
         tell(self, HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
         with self._current():
@@ -135,7 +136,7 @@ class PinnedCopies:
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._under_way: deque[tuple[Any, Any]] = deque()  # (event, pinned memory), the oldest copy first
 
-    def copy_in(self, x: np.ndarray) -> tuple[Any, Any]:
+    def copy_in(self, x: np.ndarray) -> tuple[Array, Any]:
         """Copy `x` to the GPU; returns the copy and the event to wait for before computing with it.
 
         You may drop the copy while it's being made: its memory is this stream's in CuPy's pool, for later copies only.
@@ -244,7 +245,7 @@ def _add_at(total: Any, index: Any, values: Any) -> None:
             total[...] = wide.astype(total.dtype)
 
 
-def _sliding(x: Any, extent: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+def _sliding(x: Array, extent: tuple[int, ...], axes: tuple[int, ...]) -> Array:
     """CuPy's `sliding_window_view` copies the windows' sizes to the card, and waits for checks."""
     lengths = {axis: x.shape[axis] - size + 1 for size, axis in zip(extent, axes)}
     shape = (*(lengths.get(axis, length) for axis, length in enumerate(x.shape)), *extent)

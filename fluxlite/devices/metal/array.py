@@ -163,17 +163,17 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
     def fill(self, value: Any) -> None:
         self[...] = value
 
-    def astype(self, dtype: Any, *, copy: bool = True) -> Any:
+    def astype(self, dtype: Any, *, copy: bool = True) -> "MetalArray":
         if not copy and np.dtype(dtype) == self.dtype:
             return self
         return self.device.new(as_dtype(self.values, dtype), np.empty_like(self.layout, dtype))
 
-    def copy(self, order: Any = "C") -> Any:
+    def copy(self, order: Any = "C") -> "MetalArray":
         tell(self.device, DEVICE_TO_DEVICE, "copy", nbytes=self.nbytes)
         return self.device.new(self.values, np.empty_like(self.layout, order=order))
 
 
-def _address(x: Any) -> int:
+def _address(x: MetalArray) -> int:
     """Where its layout starts, in the host's memory; views of one array start where NumPy's views would."""
     return x.layout.__array_interface__["data"][0]
 
@@ -182,11 +182,11 @@ def _by_stride(x: MetalArray) -> list[int]:
     return sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
 
 
-def _is_same(x: MetalArray, y: Any) -> bool:
+def _is_same(x: MetalArray, y: object) -> bool:
     return isinstance(y, MetalArray) and (_address(x), x.shape, x.strides) == (_address(y), y.shape, y.strides)
 
 
-def _is_foreign(x: Any) -> bool:
+def _is_foreign(x: object) -> bool:
     """Whether `x` has an array type that isn't ours and may know ours. Then NumPy should ask it instead."""
     return not isinstance(x, (MetalArray, np.ndarray, np.generic)) and hasattr(x, "__array_ufunc__")
 
@@ -198,7 +198,7 @@ def _is_basic(index: Any) -> bool:
     return _is_slice(index) or isinstance(index, (int, np.integer)) and not isinstance(index, bool)
 
 
-def _is_slice(part: Any) -> bool:
+def _is_slice(part: object) -> bool:
     return part is None or part is Ellipsis or isinstance(part, slice)
 
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from ....annotations import Array
 from ....arrays import astype, of_type, scatter_add
 from ...rules import composed, composed_for_keywords
 from ...tracked import plain
@@ -174,6 +175,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     """Counts are flat between their jumps; the edges, and sums of weights, aren't."""
     check_weights(weights, np.shape(a))
     a, weights = np.ravel(a), weights if weights is None else np.ravel(weights)
+    counts: Array
+    edges: Array
     counts, edges = np.histogram(plain(a), plain(bins), range, weights=plain(weights))
     if weights is not None:
         place = np.searchsorted(edges, plain(a), side="right") - 1
@@ -199,7 +202,7 @@ def quantile(a, q, axis=None, *, keepdims=False):
     if not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
         raise ValueError(f"np.quantile takes q between 0 and 1, got {q}")
     axis = axis if axis is None else normalize_axis_tuple(axis, np.ndim(a))  # a number doesn't have even the first
-    rows = np.sort(in_rows(a, axis), axis=-1)
+    rows: Array = np.sort(in_rows(a, axis), axis=-1)
     if type(q) not in (int, float):
         rows = astype(rows, np.result_type(a.dtype, np.asarray(q)))
     found = [between(rows, place) for place in (np.ravel(q) * (rows.shape[-1] - 1)).tolist()]
