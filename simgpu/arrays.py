@@ -279,9 +279,8 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         """Other values in the same memory."""
         return array_in(values, self.device, self.buffer, self if self.base is None else self.base)
 
-    def _view_or_copy(self, name: str, function: Callable, *args: Any) -> SimulatedArray:
-        """What NumPy makes: a view if the memory order allows it, otherwise a copy, which takes a kernel."""
-        values = function(self.host_values, *args)
+    def _view_or_copy(self, values: np.ndarray, name: str, function: Callable, *args: Any) -> SimulatedArray:
+        """What NumPy's `function` has made: a view if the memory order allows it, or a copy, which takes a kernel."""
         if root_of(values) is self.buffer.root:
             return self.in_same_memory(values)
         device, card = self.device, current_card(self.device)
@@ -415,7 +414,9 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         values = self.host_values.reshape(*shape, order=order)
         if copy is False and root_of(values) is not self.buffer.root:
             raise ValueError(f"Unable to avoid creating a copy: x.reshape({shape}, copy=False), as x lies in memory")
-        return self._view_or_copy("reshape", _reshaped, shape, order, copy)
+        if copy:
+            values = values.copy(order)
+        return self._view_or_copy(values, "reshape", _reshaped, shape, order, copy)
 
     def reduced_view(self, dtype: Any = None) -> SimulatedArray:
         """The same elements with as few axes as possible: those that lie in one piece become one."""
@@ -434,7 +435,8 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         return self.in_same_memory(np.lib.stride_tricks.as_strided(self.host_values, shape, strides)).view(dtype)
 
     def ravel(self, order: Any = "C") -> SimulatedArray:
-        return self._view_or_copy("ravel", np.ndarray.ravel, order_of(order))
+        order = order_of(order)
+        return self._view_or_copy(self.host_values.ravel(order), "ravel", np.ndarray.ravel, order)  # type: ignore[arg-type]
 
     def __reduce__(self) -> Any:
         return _unpickled, (self.device.in_use, self._on_host("pickle"))

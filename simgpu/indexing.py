@@ -43,17 +43,20 @@ def getitem(x: Any, index: Any) -> Any:
         records.check_kernel(x.host_values.dtype)
     device = x.device.begin()
     place, arrays = index_arrays(device, index, x.host_values.shape)
-    if device.instead is None:
-        values = _picked(x.host_values, place)
-    else:
+    if device.instead is not None:
         values = device.instead(_picked, x.host_values, place)
+    else:
+        values = np.asarray(x.host_values[place])
+        if root_of(values) is x.buffer.root:  # NumPy treats an index array of shape () as a number
+            values = values.copy()
     _count(x, "getitem", arrays, values.nbytes)
     return device.new(values)
 
 
 def _picked(values: np.ndarray, place: Any) -> np.ndarray:
+    """What `getitem` computes."""
     found = np.asarray(values[place])
-    if root_of(found) is root_of(values):  # NumPy treats an index array of shape () as a number
+    if root_of(found) is root_of(values):
         return found.copy()
     return found
 
