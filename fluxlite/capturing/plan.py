@@ -406,9 +406,15 @@ def _given_as_they_are(program: Program, calls: list[Call], outputs: list, chang
     "change."""
     found = {}
     results = {id(root_of(x)) for x in outputs}
-    viewed = {id(root_of(x)) for call in calls for x in (*call.reads(), *call.writes()) if root_of(x) is not x}
+    inputs = set(map(id, program.inputs))  # one with gaps is itself a view of the memory around them
+    viewed = {
+        id(root_of(x))
+        for call in calls
+        for x in (*call.reads(), *call.writes())
+        if root_of(x) is not x and id(x) not in inputs
+    }
     for number, x in enumerate(program.inputs):
-        if not on_device(x) and id(x) not in viewed and id(root_of(x)) not in changed | results:
+        if not on_device(x) and id(root_of(x)) not in changed | viewed | results:
             found[id(x)] = f"x{number}"
     return found
 

@@ -174,3 +174,20 @@ def test_the_older_styles():
         return [run(numbers((6, 3), i)).tobytes() for i in range(6)]
 
     assert run(True) == run(False)
+
+
+def test_an_argument_with_gaps_in_memory_is_read_changed_and_viewed():
+    def step(x):
+        x += 1
+        return np.sum(x[1:] * 2, axis=0), x[0]
+
+    def only_read(x):
+        return np.sum(x[1:] * 2, axis=0), x * 1
+
+    for function in (step, only_read):
+        run = fl.captured(function)
+        for seed in range(5):
+            x, y = (numbers((4, 6), seed)[:, ::2] for _ in range(2))
+            for one, two in zip(run(x), function(y), strict=True):
+                np.testing.assert_array_equal(one, two)
+            np.testing.assert_array_equal(x, y)
