@@ -7,6 +7,7 @@ at a later call, that call captures anew.
 
 import array
 import collections
+import contextlib
 import contextvars
 import dis
 import functools
@@ -106,11 +107,14 @@ class Places:
     """All places that a step, and what it's called with, can reach."""
 
     def __init__(self, step: Any, arguments: Any = ()) -> None:
+        self._step = step
         self._names: set[str] = set()
+        self._arguments = set(map(id, arguments))  # which a plan holds weakly
         names = None
         while names != self._names:  # which attributes count is known once all functions have been met
             names = set(self._names)
             self._find([step, *arguments])
+        self._seen.clear()
 
     def _find(self, beginnings: list) -> None:
         self.arrays: list[Place] = []  # those that hold arrays, generators, or a tuple with some
@@ -149,6 +153,8 @@ class Places:
         elif hasattr(kind, "__primitive__"):
             self._attribute(x, "value")
             self._attribute(x, "grad")
+        elif getattr(kind, "is_a_captured_step", False):  # as part of this one, it runs as it's written
+            self._waiting.append(x.eager)
         elif isinstance(x, types.FunctionType):
             self._function(x)
         elif isinstance(x, types.MethodType):
@@ -191,7 +197,10 @@ class Places:
             self._object(x)
 
     def _function(self, f: Any) -> None:
-        if f.__code__.co_filename.startswith(_OURS):
+        if f.__code__.co_filename.startswith(_OURS) and f is not self._step:  # `train` has a step of its own
+            for cell in f.__closure__ or ():  # of a decorator of ours, which has a function of yours
+                with contextlib.suppress(ValueError):  # an empty cell
+                    self._waiting.append(cell.cell_contents)
             return
         self._names |= names_in_code(f)
         self._attribute(f, "__code__")
@@ -249,7 +258,7 @@ class Places:
         kind = type(x)
         held = getattr(x, "__dict__", None)
         if type(held) is dict and not _is_a_librarys(kind.__module__, ours=False):
-            self._container(held, x)
+            self._container(held, None if id(x) in self._arguments else x)
         for base in kind.__mro__:
             slots = vars(base).get("__slots__", ())
             for name in (slots,) if isinstance(slots, str) else slots:

@@ -58,6 +58,8 @@ SWITCH = Switch()
 class CapturedStep:
     """What `captured` returns: call it like the step itself. ``step.eager`` is the step."""
 
+    is_a_captured_step = True
+
     def __init__(self, step: Callable, check: int) -> None:
         functools.update_wrapper(self, step)
         self.eager = step

@@ -478,3 +478,12 @@ def test_ctrl_c_comes_before_a_step_or_after_it_and_never_between(interrupted):
         if everything() != before:
             eager(X)
     assert number > 20
+
+
+def test_a_function_under_one_of_our_decorators_is_looked_into():
+    def run(captured):
+        w = np.ones(3, np.float32)
+        twice = fl.primitive(lambda x: x + np.tanh(w))
+        return results(lambda x: twice(x), lambda i: w.__setitem__(0, i), captured=captured)
+
+    assert run(True) == run(False)
