@@ -35,6 +35,7 @@ MODULES = {
 RETURNED = (
     "fluxlite.devices.scalars.AllowScalar", "simgpu.jit.figures.Figures", "fluxlite.autodiff.modes.Mode",
     "fluxlite.autodiff.older_styles.Params", "fluxlite.devices.simulated.Simulation", "fluxlite.devices.base.Stopwatch",
+    "fluxlite.capturing.step.CapturedStep", "fluxlite.capturing.step.Switch",
 )  # fmt: skip
 OURS = ("fluxlite.", "simgpu.", "fluxlite_course.")  # where what public functions take and return is defined
 LARGE = 60  # a group with more names has a page for each room
