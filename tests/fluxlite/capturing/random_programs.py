@@ -112,8 +112,6 @@ def into(a: Any, b: Any) -> None:
 
 
 IN_PLACE = [halve, add, bend, overlap, write_row, scatter, add_at, fill, into]
-# Of one of NumPy's numbers, a captured step makes arrays without dimensions here. These are for real arrays.
-ARRAYS_ONLY = [*VIEWS, to_float32, to_float64, bend, fill]
 
 
 class Program:
@@ -131,8 +129,6 @@ class Program:
         pool = [x, y, state]
         for is_in_place, function, i, j in self.calls:
             a, b = pool[i % len(pool)], pool[j % len(pool)]
-            if a.ndim == 0 and function in ARRAYS_ONLY:
-                continue
             try:
                 made = function(a, b)
             except (ValueError, IndexError, TypeError):  # shapes that don't fit, a view that's read-only: no call then
