@@ -7,6 +7,7 @@
     .venv/bin/nox -s kills            kill 200 programs while they save, and 200 while they train
     .venv/bin/nox -s races            compare the detector of data races with their definition: 10,000 random traces
     .venv/bin/nox -s random_programs -- 5000       gradients of random programs, compared with finite differences
+    .venv/bin/nox -s replays -- 10000              random programs, captured: their replays are equal, bit for bit
     .venv/bin/nox -s cupy_tests -- ../cupy         CuPy's own tests with simgpu in place of cupy: how many pass
     .venv/bin/nox -s clients -- ../clients         other projects' tests for CuPy with simgpu in its place
     .venv/bin/nox -s alone            fluxlite and simgpu in an empty folder, with NumPy, safetensors and tqdm
@@ -152,6 +153,14 @@ def random_programs(session: nox.Session) -> None:
     count = session.posargs[0] if session.posargs else "5000"
     tests = "tests/fluxlite/autodiff/test_random_programs.py"
     session.run(sys.executable, "-m", "pytest", "-p", "no:nbval", tests, env={"FLUXLITE_EXAMPLES": count})
+
+
+@nox.session(venv_backend="none", default=False)  # six minutes
+def replays(session: nox.Session) -> None:
+    """Captured steps: this many random programs (10000) with views and calls in place, whose replays are equal."""
+    count = session.posargs[0] if session.posargs else "10000"
+    tests = "tests/fluxlite/capturing/test_random_steps.py"
+    session.run(sys.executable, "-m", "pytest", "-p", "no:nbval", "--slow", tests, env={"FLUXLITE_EXAMPLES": count})
 
 
 @nox.session(venv_backend="none", default=False)  # five minutes

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from .harness import MISSED, Judgement, processor, report, text_table
 
-NAMES = ("rnn", "small_models", "transformer", "importing", "memory", "simulated")  # in the order they run
+NAMES = ("rnn", "small_models", "captured", "transformer", "importing", "memory", "simulated")  # in the order they run
 FEWEST_ROUNDS = 5
 
 

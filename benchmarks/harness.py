@@ -118,6 +118,26 @@ def refusal(got: Any, expected: Any) -> str:
     return "" if right else f"refused: {got}, not {expected}".splitlines()[0]
 
 
+def going_on(step: Callable, batches: Sequence[tuple], steps: int, expected: float | None) -> Run:
+    """So many training steps, which go on from those of the run before; each step's loss is read.
+
+    The first run, which isn't timed, has to end with the `expected` loss. None is for steps that draw random numbers.
+    """
+    wanted = expected
+
+    def run() -> tuple[Any, Any]:
+        nonlocal wanted
+        for i in range(steps):
+            loss = float(step(*batches[i % len(batches)]))
+        if wanted is None:
+            return np.isfinite(loss), True
+        first = wanted
+        wanted = None
+        return loss, first
+
+    return run
+
+
 def thread_settings(threads: int = 1) -> dict[str, str]:
     """The environment that limits each library to this many threads. It only works before the first import."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NPROC")

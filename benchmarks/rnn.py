@@ -1,7 +1,7 @@
 """The sine-wave RNN of the blog post: 4,000 steps with 48 weights, which time a call's cost. And an LSTM's gradient.
 
 Every contender is a program that its library's users would write. On the sine wave, it updates its weights after every
-step, and reads each step's loss as a Python number.
+step, and reads each step's loss as a Python number. A step that's recorded or compiled is made once for all runs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from fluxlite_course import sine_wave
 
+from .captured_torch import need_a_compiler
 from .harness import Benchmark, Contender, Run
 
 EPOCHS, LENGTH, HIDDEN, RATE = 200, 20, 6, 0.1
@@ -96,16 +97,97 @@ def fluxlite_withgradient() -> tuple[Step, Any]:
     return step, np.zeros((1, HIDDEN), np.float32)
 
 
-def torch_eager() -> tuple[Step, Any]:
+def captured_param() -> Run:
+    import fluxlite as fl
+
+    x, y, *first = problem()
+    weights = [fl.param(w.copy()) for w in first]
+    w1, w2 = weights
+
+    @fl.captured  # once for all runs: the weights stay the same arrays, and begin anew in place
+    def update(x: np.ndarray, y: np.ndarray, h: np.ndarray) -> tuple[Any, Any]:
+        after = np.tanh(np.concatenate([x, h], axis=1) @ w1)
+        loss = np.sum((after @ w2 - y) ** 2) / 2
+        fl.back(loss)
+        for w in weights:
+            w.data -= RATE * w.grad
+            w.grad[...] = 0
+        return loss.data, after.data
+
+    def begin() -> tuple[Step, Any]:
+        for w, values in zip(weights, first):
+            w.data[...] = values
+        return reading(update, x, y), np.zeros((1, HIDDEN), np.float32)
+
+    return epochs(begin)
+
+
+def captured_withgradient() -> Run:
+    import fluxlite as fl
+
+    x, y, *first = problem()
+    weights = [w.copy() for w in first]
+    w1, w2 = weights
+
+    @fl.captured
+    def update(x: np.ndarray, y: np.ndarray, h: np.ndarray) -> tuple[Any, Any]:
+        xh = np.concatenate([x, h], axis=1)
+
+        def forward(w1: Any, w2: Any) -> tuple[Any, Any]:
+            h = np.tanh(xh @ w1)
+            return np.sum((h @ w2 - y) ** 2) / 2, h
+
+        (loss, h), (g1, g2) = fl.withgradient(forward, w1, w2)
+        w1[...] -= RATE * g1
+        w2[...] -= RATE * g2
+        return loss, h
+
+    def begin() -> tuple[Step, Any]:
+        for w, values in zip(weights, first):
+            w[...] = values
+        return reading(update, x, y), np.zeros((1, HIDDEN), np.float32)
+
+    return epochs(begin)
+
+
+def reading(update: Callable, x: np.ndarray, y: np.ndarray) -> Step:
+    """The step that gives `update` its point, and reads the loss."""
+
+    def step(j: int, h: np.ndarray) -> tuple[float, np.ndarray]:
+        loss, h = update(x[j : j + 1], y[j : j + 1], h)
+        return float(loss), h
+
+    return step
+
+
+def torch_compiled() -> Run:
+    import torch
+
+    need_a_compiler()
+
+    @torch.compile
+    def forward(w1: Any, w2: Any, x: Any, y: Any, h: Any) -> tuple[Any, Any]:
+        after = torch.tanh(torch.cat([x, h], dim=1) @ w1)
+        return torch.sum((after @ w2 - y) ** 2) / 2, after
+
+    return epochs(lambda: torch_eager(forward))
+
+
+def torch_eager(forward: Any = None) -> tuple[Step, Any]:
     import torch
 
     x, y, w1, w2 = map(torch.from_numpy, problem())
     w1.requires_grad_()
     w2.requires_grad_()
 
+    def as_written(w1: Any, w2: Any, x: Any, y: Any, h: Any) -> tuple[Any, Any]:
+        after = torch.tanh(torch.cat([x, h], dim=1) @ w1)
+        return torch.sum((after @ w2 - y) ** 2) / 2, after
+
+    forward = forward or as_written
+
     def step(j: int, h: Any) -> tuple[float, Any]:
-        after = torch.tanh(torch.cat([x[j : j + 1], h], dim=1) @ w1)
-        loss = torch.sum((after @ w2 - y[j : j + 1]) ** 2) / 2
+        loss, after = forward(w1, w2, x[j : j + 1], y[j : j + 1], h)
         loss.backward()
         with torch.no_grad():
             for w in (w1, w2):
@@ -189,7 +271,10 @@ def lstm_torch(count: int = COUNT) -> Run:
 
 
 POINTS, TORCH, TORCH_LSTM = EPOCHS * LENGTH, "PyTorch eager", "LSTM's gradient, PyTorch eager"
+JAX = "JAX jit per step"
+CAPTURED = {"NumPy by hand": 1.1, JAX: 1.0}  # without the Python between the calls, it costs what the calls cost
 BENCHMARK = Benchmark(
+    rounds=7,
     title=f"Sine-wave RNN, {EPOCHS} epochs of {LENGTH} steps; LSTM {INPUTS} to {OUTPUTS}, {STEPS} steps, batch {COUNT}",
     contenders=(
         # PyTorch's threads stay busy for a while after it's done, so our LSTM doesn't come right after it.
@@ -201,8 +286,10 @@ BENCHMARK = Benchmark(
             "fluxlite withgradient", lambda: epochs(fluxlite_withgradient), POINTS, {"NumPy by hand": 2.9, TORCH: 0.5}
         ),
         Contender(TORCH, lambda: epochs(torch_eager), POINTS),
-        # A compiled step is a different kind of program, so this is only for information.
-        Contender("JAX jit per step (info)", jax_jit, POINTS),
+        Contender("fluxlite param/back, captured", captured_param, POINTS, CAPTURED),
+        Contender("fluxlite withgradient, captured", captured_withgradient, POINTS, CAPTURED),
+        Contender(JAX, jax_jit, POINTS),
+        Contender("PyTorch compiled (info)", torch_compiled, POINTS),
         Contender("LSTM's gradient, fluxlite", lstm, 1, {TORCH_LSTM: 1.3}),
     ),
 )

@@ -1,7 +1,8 @@
 """Steps of small models, where what is timed is the way from a model to its arrays and back.
 
 "Bare arrays" is the same computation with the arrays given one by one: `withgradient` finds nothing to walk through
-there. Beside it a `Chain` of the same arrays; and a whole step of Adam, beside PyTorch's.
+there. Beside it a `Chain` of the same arrays; and a whole step of Adam, as it's written and captured, beside PyTorch's,
+JAX's, and the same in NumPy by hand.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .harness import Benchmark, Contender, Run
+from .captured_jax import jax_step, square
+from .captured_torch import need_a_compiler
+from .harness import Benchmark, Contender, Run, going_on
 
 BATCH, STEPS, LEAVES = 16, 200, 100_000
 SMALL, DEEP = (2, 8, 1), (8,) * 101  # the widths of layers, with tanh between them
@@ -105,26 +108,87 @@ def adam() -> Run:
     return run
 
 
-def adam_torch() -> Run:
+def adam_captured() -> Run:
+    import fluxlite as fl
+
+    model = model_of(arrays_of(SMALL))
+    state = fl.setup(fl.Adam(0.01), model)
+
+    @fl.captured
+    def step(x: np.ndarray, y: np.ndarray) -> Any:
+        loss, (grads,) = fl.withgradient(lambda model: np.mean((model(x) - y) ** 2), model)
+        fl.update(state, model, grads)
+        return loss
+
+    return going_on(step, [data_of(SMALL)], STEPS, ADAM_LOSS)
+
+
+def adam_by_hand() -> Run:
+    weights = w1, b1, w2, b2 = arrays_of(SMALL)
+    means, squares = [np.zeros_like(w) for w in weights], [np.zeros_like(w) for w in weights]
+    count = 0
+
+    def step(x: np.ndarray, y: np.ndarray) -> Any:
+        nonlocal count
+        count += 1
+        h = np.tanh(x @ w1.T + b1)
+        error = h @ w2.T + b2 - y
+        loss = np.mean(error**2)
+        g = 2 / error.size * error
+        g1 = (g @ w2) * (1 - h * h)
+        rate, share = 0.01 / (1 - 0.9**count), 1 - 0.999**count
+        for w, m, v, slope in zip(weights, means, squares, (g1.T @ x, g1.sum(0), g.T @ h, g.sum(0))):
+            m *= 0.9
+            m += (1 - 0.9) * slope
+            v *= 0.999
+            v += (1 - 0.999) * (slope * slope)
+            scale = np.sqrt(v / share)
+            scale += 1e-8
+            w -= rate * m / scale
+        return loss
+
+    return going_on(step, [data_of(SMALL)], STEPS, ADAM_LOSS)
+
+
+def adam_jax() -> Run:
+    import jax.numpy as jnp
+
+    x, y = map(jnp.asarray, data_of(SMALL))
+
+    def forward(weights: Any, x: Any, key: Any) -> Any:
+        w1, b1, w2, b2 = weights
+        return jnp.tanh(x @ w1.T + b1) @ w2.T + b2
+
+    step = jax_step(forward, square, "Adam", 0.01, arrays_of(SMALL))
+    return going_on(step, [(x, y)], STEPS, ADAM_LOSS)
+
+
+def adam_torch(compiled: bool = False) -> Run:
     import torch
 
+    model = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    with torch.no_grad():
+        for parameter, array in zip(model.parameters(), arrays_of(SMALL)):
+            parameter.copy_(torch.from_numpy(array))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+
+    def loss_of(x: Any, y: Any) -> Any:
+        return torch.mean((model(x) - y) ** 2)
+
+    compute: Any = loss_of
+    if compiled:
+        need_a_compiler()
+        compute = torch.compile(loss_of)
+
+    def step(x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        loss = compute(x, y)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
     x, y = map(torch.from_numpy, data_of(SMALL))
-
-    def run() -> tuple[float, float]:
-        model = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
-        with torch.no_grad():
-            for parameter, array in zip(model.parameters(), arrays_of(SMALL)):
-                parameter.copy_(torch.from_numpy(array))
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-        for _ in range(STEPS):
-            optimizer.zero_grad()
-            loss = torch.mean((model(x) - y) ** 2)
-            loss.backward()
-            optimizer.step()
-            number = loss.item()
-        return number, ADAM_LOSS
-
-    return run
+    return going_on(step, [(x, y)], STEPS, ADAM_LOSS)
 
 
 BENCHMARK = Benchmark(
@@ -139,6 +203,15 @@ BENCHMARK = Benchmark(
         ),
         Contender("2-8-1, Adam, PyTorch eager", adam_torch, STEPS),
         Contender("2-8-1, Adam", adam, STEPS, {"2-8-1, Adam, PyTorch eager": 0.75}),
+        Contender("2-8-1, Adam, NumPy by hand", adam_by_hand, STEPS),
+        Contender(
+            "2-8-1, Adam, captured",
+            adam_captured,
+            STEPS,
+            {"2-8-1, Adam, NumPy by hand": 1.0, "2-8-1, Adam, PyTorch eager": 0.15},
+        ),
+        Contender("2-8-1, Adam, JAX jit (info)", adam_jax, STEPS),
+        Contender("2-8-1, Adam, PyTorch compiled (info)", lambda: adam_torch(compiled=True), STEPS),
         Contender(f"a list of {LEAVES:,} arrays, a step for each", many_leaves, LEAVES),
     ),
 )

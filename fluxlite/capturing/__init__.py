@@ -2,7 +2,7 @@
 
 1. ``program.py``: the notes of one run, call by call.
 2. ``recorded.py``: the array that notes the calls it's used in.
-3. ``places.py``: what a step can reach, where those arrays stand meanwhile, and what's guarded.
+3. ``places.py``: where those arrays stand meanwhile, and what's guarded; ``search.py`` finds what a step reaches.
 4. ``recording.py``, ``agreement.py``: a run, and whether two of them did the same.
 5. ``plan.py``: from notes to a function. ``on_device.py``: the same on a GPU, where a replay is one order.
 6. ``signature.py``, ``step.py``: what the user calls. ``optimizing.py``: rates and counts; ``checking.py``: ``check=``.

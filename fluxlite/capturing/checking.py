@@ -9,11 +9,12 @@ from ..devices.base import CPU
 from .places import Place, Places
 from .plan import MISSED
 from .program import CaptureError, is_array, on_device, values_of
+from .search import reachable_places
 
 
 def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, kwargs: dict) -> Any:
     """What ``step(*args)`` gives, after a replay of the same call has come to the same bits."""
-    places = Places(step.eager, others)
+    places = reachable_places(step.eager, others)
     held = _Held(places, [x for x in arrays if not isinstance(x, np.generic)])
     replayed = plan.run(args, kwargs)
     after_replay = held.values()

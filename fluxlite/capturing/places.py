@@ -1,39 +1,23 @@
-"""The places that a step can reach: its variables, and what's in objects, classes, modules and containers there.
+"""The places that a step can reach, with what was there before the capture.
 
 While a step is captured, a `CapturedArray` stands in each place that holds an array; what the step assigned there is
 then written into the array that was there, which comes back. Every other place is guarded: if it holds something else
-at a later call, that call captures anew.
+at a later call, that call captures anew. ``search.py`` finds the places.
 """
 
-import array
-import collections
-import contextlib
 import contextvars
-import dis
 import functools
-import io
-import operator
 import random
-import sys
-import threading
-import types
-import weakref
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..devices.base import Device
-from ..optim.update import Leaf, OptimiserRule
+from ..optim.update import Leaf
 from ..words import in_words
-from .program import CaptureError, Program, check_kind, check_plain, is_array, on_device
-from .recorded import CapturedArray, CapturedGenerator, CapturedNumber, are_one, wrap, write
+from .program import CaptureError, Program, on_device
+from .recorded import CapturedArray, CapturedGenerator, are_one, wrap, write
 
-_SIMPLE = {type(None), bool, int, float, complex, str, bytes, np.ufunc, types.BuiltinFunctionType, type(...), range,
-           slice, types.CodeType}  # fmt: skip
-_OURS = tuple(sys.modules[name].__path__[0] for name in ("fluxlite", "numpy"))
-_ENOUGH = 20_000  # places: what reaches more has got into something that isn't the step's own
-_GONE = object()
+GONE = object()  # nothing is there
 
 
 class Place(NamedTuple):
@@ -50,10 +34,10 @@ class Place(NamedTuple):
                 return self.owner[self.step]
             return getattr(self.owner, self.step)
         except (AttributeError, LookupError, ValueError):  # an empty cell raises ValueError
-            return _GONE
+            return GONE
 
     def put(self, value: Any) -> None:
-        if value is _GONE:
+        if value is GONE:
             return
         if self.is_item:
             self.owner[self.step] = value
@@ -106,231 +90,19 @@ _BY_VALUE = {int, float, str, bytes, bool, complex, tuple, np.dtype, range, slic
 
 
 class Places:
-    """All places that a step, and what it's called with, can reach."""
+    """All places that a step can reach. `Search` fills the lists."""
 
-    def __init__(self, step: Any, arguments: Any = ()) -> None:
-        self._step = step
-        self._names: set[str] = set()
-        self._arguments = set(map(id, arguments))  # which a plan holds weakly
-        names = None
-        while names != self._names:  # which attributes count is known once all functions have been met
-            names = set(self._names)
-            self._find([step, *arguments])
-        self._seen.clear()
-
-    def _find(self, beginnings: list) -> None:
+    def __init__(self) -> None:
         self.arrays: list[Place] = []  # those that hold arrays, generators, or a tuple with some
         self.values: list[Place] = []  # variables and attributes with anything else
         self.containers: list[Container] = []
         self.variables: list[tuple[contextvars.ContextVar, Any]] = []
-        self.leaves: list[Leaf] = []
+        self.leaves: list[Leaf] = []  # an optimizer's
         self.classes: list[tuple[Any, type]] = []  # objects, and of which class they were
         self.absent: list[tuple[dict, str]] = []  # variables and names that aren't there, such as a builtin's
         self.sizes: list[tuple[Any, int]] = []  # of classes and modules: how many names they have
         self.bytes: list[tuple[Any, bytes]] = []  # bytearrays and their kin, and what was in them
         self.generators: list[tuple[random.Random, Any]] = []  # of Python's, and their states
-        self._seen: dict[int, Any] = {}  # by id, and kept alive
-        self._met: set[tuple] = set()
-        self._waiting = collections.deque(beginnings)
-        while self._waiting:
-            self._look_into(self._waiting.popleft())
-            if len(self._met) > _ENOUGH:
-                raise CaptureError(
-                    f"captured(step): the step reaches more than {_ENOUGH:,} places: give it what it works on as "
-                    "arguments"
-                )
-
-    # -- finding -------------------------------------------------------------------------------------------------------
-
-    def _look_into(self, x: Any) -> None:
-        kind = type(x)
-        if kind in _SIMPLE or isinstance(x, (np.generic, Device)) or on_device(x) or id(x) in self._seen:
-            return
-        self._seen[id(x)] = x
-        if isinstance(x, np.ndarray):
-            if x.dtype.hasobject:  # Python's own, one by one
-                self._container(x.reshape(-1))
-            else:
-                check_plain(x, "what the step finds outside")
-        elif isinstance(x, Leaf):
-            self._leaf(x)
-        elif isinstance(x, OptimiserRule) or kind in (CapturedArray, CapturedNumber):
-            return
-        elif hasattr(kind, "__primitive__"):
-            self._attribute(x, "value")
-            self._attribute(x, "grad")
-        elif getattr(kind, "is_a_captured_step", False):  # as part of this one, it runs as it's written
-            self._waiting.append(x.eager)
-        elif isinstance(x, types.FunctionType):
-            self._function(x)
-        elif isinstance(x, types.MethodType):
-            self._waiting += [x.__self__, x.__func__]
-        elif isinstance(x, functools.partial):
-            self._waiting += [x.func, x.args, x.keywords]
-        elif isinstance(x, types.ModuleType):
-            self._module(x)
-        elif isinstance(x, contextvars.ContextVar):
-            self.variables.append((x, x.get(_GONE)))
-            self._waiting.append(x.get(None))
-        elif isinstance(x, (list, collections.deque)):
-            self._container(x)
-        elif isinstance(x, (set, frozenset, tuple)):
-            if isinstance(x, set):
-                self.containers.append(Container(x, None, list(x)))
-            self._waiting += x
-        elif isinstance(x, (dict, types.MappingProxyType)):
-            if isinstance(x, types.MappingProxyType) and any(map(_holds_array, x.values())):
-                raise CaptureError("captured(step): arrays in a MappingProxyType can't be captured; use a dict")
-            self._container(x)
-        elif isinstance(x, type):
-            self._class(x)
-        elif isinstance(x, (bytearray, memoryview, array.array)):
-            self.bytes.append((x, bytes(x)))
-        elif isinstance(x, random.Random):
-            self.generators.append((x, x.getstate()))
-        elif isinstance(x, functools._lru_cache_wrapper):
-            self._waiting.append(x.__wrapped__)
-        elif isinstance(x, operator.attrgetter):
-            self._names |= {part for name in x.__reduce__()[1] for part in name.split(".")}
-        elif isinstance(x, weakref.ref):
-            self._waiting.append(x())
-        elif isinstance(x, threading.local):
-            self._container(x.__dict__, x)
-        elif isinstance(x, Iterator) and not isinstance(x, io.IOBase):
-            raise CaptureError(
-                f"captured(step): the step can reach a {kind.__name__}, whose next value a replay wouldn't ask for. "
-                "Take it before the call, and give it as an argument"
-            )
-        else:
-            self._object(x)
-            return
-        if isinstance(x, (list, dict, tuple, set, frozenset)) and hasattr(x, "__dict__"):
-            self._object(x)  # a subclass may have more
-
-    def _function(self, f: Any) -> None:
-        if f.__code__.co_filename.startswith(_OURS) and f is not self._step:  # `train` has a step of its own
-            for cell in f.__closure__ or ():  # of a decorator of ours, which has a function of yours
-                with contextlib.suppress(ValueError):  # an empty cell
-                    self._waiting.append(cell.cell_contents)
-            return
-        self._names |= names_in_code(f)
-        self._attribute(f, "__code__")
-        for cell in f.__closure__ or ():
-            self._attribute(cell, "cell_contents")
-        for name in _globals_of(f.__code__):
-            if name in ("eval", "exec") and name not in f.__globals__:
-                raise CaptureError(
-                    f"captured(step): {f.__qualname__} calls {name}, and what that reads can't be seen. Call it "
-                    "before, and "
-                    "give its result as an argument"
-                )
-            if name in f.__globals__:
-                self._item(f.__globals__, name)
-            else:
-                self.absent.append((f.__globals__, name))
-        if "globals" in f.__code__.co_names:
-            for name in sorted(names_in_code(f) & f.__globals__.keys()):
-                self._item(f.__globals__, name)
-        for name in _imports_of(f.__code__):
-            if name in sys.modules and not _is_a_librarys(name):
-                self._item(sys.modules, name)
-        if f.__defaults__ or f.__kwdefaults__:
-            self._attribute(f, "__defaults__")
-            self._attribute(f, "__kwdefaults__")
-        if vars(f):
-            self._container(vars(f))
-
-    def _module(self, module: Any) -> None:
-        if _is_a_librarys(module.__name__):
-            return
-        if module.__name__ != "__main__":  # a notebook's gets new names all the time
-            self.sizes.append((module, len(vars(module))))
-        for name in sorted(self._names & vars(module).keys()):
-            self._item(vars(module), name)
-
-    def _class(self, cls: Any) -> None:
-        if type(cls) is not type:
-            self._waiting.append(type(cls))
-        for base in cls.__mro__:
-            if _is_a_librarys(base.__module__) or base.__module__ in sys.stdlib_module_names:
-                continue
-            self.sizes.append((base, len(vars(base))))
-            for name, value in list(vars(base).items()):
-                self._waiting += _functions_in(value)
-                if name in self._names and not name.startswith("__") and (id(base), name) not in self._met:
-                    self._met.add((id(base), name))
-                    self._class_attribute(base, name, value)
-
-    def _class_attribute(self, cls: type, name: str, value: Any) -> None:
-        if _holds_array(value):
-            self.arrays.append(Place(cls, name, False, value))
-        else:
-            self.values.append(Place(vars(cls), name, True, value))
-        self._waiting.append(value)
-
-    def _object(self, x: Any) -> None:
-        check_kind(x, "what the step finds outside")
-        kind = type(x)
-        held = getattr(x, "__dict__", None)
-        if type(held) is dict and _is_a_librarys(kind.__module__, ours=False):  # of it, only what the step names
-            for name in sorted(self._names & held.keys()):
-                self._item(held, name)
-            return
-        if type(held) is dict:
-            self._container(held, None if id(x) in self._arguments else x)
-        if _is_a_librarys(kind.__module__):
-            return
-        if id(x) not in self._arguments:
-            self.classes.append((x, kind))
-        for base in kind.__mro__:
-            slots = vars(base).get("__slots__", ())
-            for name in (slots,) if isinstance(slots, str) else slots:
-                if not name.startswith("__") and hasattr(x, name):
-                    self._attribute(x, name)
-        self._class(kind)
-
-    def _leaf(self, leaf: Any) -> None:
-        """An optimizer's: its numbers are computed at each replay, whatever they are by then."""
-        self.leaves.append(leaf)
-        self._memory(leaf.memory)
-
-    def _memory(self, memory: dict[str, Any]) -> None:
-        for name, value in memory.items():
-            if type(value) is dict:
-                self._memory(value)
-            elif is_array(value):
-                self.arrays.append(Place(memory, name, True, value))
-
-    def _container(self, box: Any, of: Any = None) -> None:
-        is_dict = not isinstance(box, (list, collections.deque, np.ndarray))
-        keys = list(box) if is_dict else None
-        values = list(box.values()) if is_dict else list(box)
-        self.containers.append(Container(box, keys, values, of))
-        steps: Any = range(len(values)) if keys is None else keys
-        for step, value in zip(steps, values):
-            if (id(box), step) in self._met:
-                continue
-            self._met.add((id(box), step))
-            if _holds_array(value):
-                self.arrays.append(Place(box, step, True, value))
-            self._waiting.append(value)
-
-    def _item(self, owner: Any, step: Any) -> None:
-        self._place(Place(owner, step, True, owner[step]))
-
-    def _attribute(self, owner: Any, step: str) -> None:
-        place = Place(owner, step, False, None)
-        self._place(place._replace(value=place.now()))
-
-    def _place(self, place: Place) -> None:
-        key = (id(place.owner), place.step)
-        if key in self._met:
-            return
-        self._met.add(key)
-        (self.arrays if _holds_array(place.value) else self.values).append(place)
-        self._waiting.append(place.value)
-
-    # -- while the step is captured ------------------------------------------------------------------------------------
 
     def put_stand_ins(self, program: Program) -> None:
         for place in self.arrays:
@@ -338,51 +110,48 @@ class Places:
 
     def put_back(self, program: Program) -> list[str]:
         """Put the arrays back, with the values that the step assigned. What couldn't be kept, in words."""
-        lost = []
+        assigned = [place.now() for place in self.arrays]
         for place in self.arrays:
-            lost += self._put_back(place, program)
+            place.put(place.value)
+        lost = []
+        for place, now in zip(self.arrays, assigned):
+            if isinstance(place.value, np.ndarray) or on_device(place.value):
+                lost += self._keep_assigned(place, now, program)
         for place in self.values:
             now = place.now()
             if not same(now, place.value):
-                lost += self._new_value(place, now)
-        for box in self.containers:
-            lost += self._new_contents(box)
+                lost += self._keep_new(place, now)
+        for container in self.containers:
+            lost += self._keep_new_contents(container)
         for variable, value in self.variables:
-            if not same(variable.get(_GONE), value):
+            if not same(variable.get(GONE), value):
                 lost.append(f"the context variable {variable.name}")
         lost += [f"a {type(x).__name__}" for x, before in self.bytes if bytes(x) != before]
         lost += ["the state of a random.Random" for x, state in self.generators if x.getstate() != state]
         return lost
 
-    def _put_back(self, place: Place, program: Program) -> list[str]:
-        now = place.now()
+    def _keep_assigned(self, place: Place, now: Any, program: Program) -> list[str]:
+        """The step has put `now` where an array was: its values go into that array."""
         before = place.value
-        if not isinstance(before, np.ndarray) and not on_device(before):
-            place.put(before)
+        if now is before or (isinstance(now, CapturedArray) and are_one(now.value, before)):
             return []
-        if now is _GONE:
-            place.put(before)
+        if now is GONE:
             return [str(place)]
-        place.put(before)
-        if isinstance(now, CapturedArray) and are_one(now.value, before):
-            return []
         if isinstance(now, CapturedArray) and now.shape == before.shape and now.dtype == before.dtype:
             write(program, before, now)
-            return []
-        if now is before:
             return []
         raise CaptureError(
             f"the step puts {in_words(getattr(now, 'value', now))} at {place}, where {in_words(before)} was: "
             "a replay can't. Return it instead"
         )
 
-    def _new_value(self, place: Place, now: Any) -> list[str]:
+    def _keep_new(self, place: Place, now: Any) -> list[str]:
         """There was no array yet: from the next run on, there is one."""
         if isinstance(now, CapturedArray):
             place.put(now.value.copy())
         return [str(place)]
 
-    def _new_contents(self, container: Container) -> list[str]:
+    def _keep_new_contents(self, container: Container) -> list[str]:
         now = list(container.box) if container.keys is None else list(container.box.values())
         keys = list(container.box) if container.keys is not None else list(range(len(now)))
         changed = []
@@ -402,32 +171,17 @@ class Places:
         return f"[{key!r}] of a {type(container.box).__name__}"
 
 
-def _holds_array(x: Any) -> bool:
+def holds_array(x: Any) -> bool:
     """Whether something stands in for `x` during a capture: an array, a generator, or a tuple with some."""
     if isinstance(x, np.ndarray):
         return not x.dtype.hasobject
-    if on_device(x):
-        return True
-    if isinstance(x, np.random.Generator):
+    if isinstance(x, np.random.Generator) or on_device(x):
         return True
     if isinstance(x, tuple):
-        return any(map(_holds_array, x))
+        return any(map(holds_array, x))
     if type(x) is functools.partial:
-        return any(map(_holds_array, (*x.args, *x.keywords.values())))
+        return any(map(holds_array, (*x.args, *x.keywords.values())))
     return False
-
-
-def _functions_in(x: Any) -> list:
-    """The functions that an attribute of a class runs."""
-    if isinstance(x, (staticmethod, classmethod)):
-        return [x.__func__]
-    if isinstance(x, property):
-        return [x.fget]
-    if isinstance(x, functools.cached_property):
-        return [x.func]
-    if isinstance(x, types.FunctionType):
-        return [x]
-    return []
 
 
 def _stand_in(x: Any, program: Program) -> Any:
@@ -446,48 +200,3 @@ def _stand_in(x: Any, program: Program) -> Any:
             return x._make(parts)  # a named tuple
         return tuple(parts)
     return x
-
-
-def _is_a_librarys(module: str, ours: bool = True) -> bool:
-    """Whether it's Python's, NumPy's or another installed library's; fluxlite's too, if `ours`."""
-    root = module.partition(".")[0]
-    if root == "fluxlite":
-        return ours
-    if root == "simgpu":
-        return True
-    if root in sys.stdlib_module_names and root != "__main__":
-        return root not in ("types", "collections", "builtins")  # what's in a SimpleNamespace or ChainMap is the user's
-    file = getattr(sys.modules.get(root), "__file__", None) or ""
-    return "site-packages" in file or "dist-packages" in file
-
-
-def names_in_code(f: Any) -> set[str]:
-    """The names of attributes and variables in a function's code, and texts in it that could be names."""
-    code = getattr(getattr(f, "__func__", f), "__code__", None)
-    found: set[str] = set()
-    for part in _codes(code):
-        found |= set(part.co_names)
-        found |= {x for x in part.co_consts if isinstance(x, str) and x.isidentifier()}
-    return found
-
-
-def _globals_of(code: Any) -> list[str]:
-    """The names that a function looks up among its module's variables, and then among Python's."""
-    found = [step.argval for part in _codes(code) for step in dis.get_instructions(part)
-             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")]  # fmt: skip
-    return list(dict.fromkeys(found))
-
-
-def _imports_of(code: Any) -> list[str]:
-    """The modules that a function imports."""
-    return [step.argval for part in _codes(code) for step in dis.get_instructions(part) if step.opname == "IMPORT_NAME"]
-
-
-def _codes(code: Any) -> Iterator[Any]:
-    """A code object, and those of the functions written inside it."""
-    if code is None:
-        return
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from _codes(inner)

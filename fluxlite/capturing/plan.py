@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .places import _GONE, Places, same, same_contents
+from .places import GONE, Places, same, same_contents
 from .program import Call, CaptureError, Number, Program, is_array, on_device, root_of
 from .recorded import NUMBERS
 from .signature import checks, written
@@ -141,7 +141,7 @@ class Writer:
             "put": put,
             "same": same,
             "same_contents": same_contents,
-            "gone": _GONE,
+            "gone": GONE,
         }
         self._layout = layout
         self._given = given  # by id of the input: the argument's name, where it's used as it is
@@ -427,7 +427,7 @@ def guards(places: Places, writer: Writer) -> list[str]:
         if not place.is_item or id(place.owner) not in boxes:
             found.append(f"{_written(place, writer)} is not {writer.thing(place.value)}")
     for place in places.values:
-        if place.value is not _GONE:
+        if place.value is not GONE:
             now, there = _written(place, writer), writer.thing(place.value)
             found.append(f"{now} is not {there} and not same({now}, {there})")
     for container in places.containers:

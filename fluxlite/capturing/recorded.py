@@ -7,6 +7,7 @@ buffer from then on; a view of it needs no call, since it shows whatever is in t
 
 import operator
 import weakref
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -35,6 +36,7 @@ QUESTIONS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscompl
 _FILLED = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
 MADE_LIKE = {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.array, np.asarray, np.tri, np.identity}
 _HAVE_OUT = {np.concatenate, np.einsum, np.dot, np.cumsum, np.argmax, np.argmin}
+_METHODS_OF_ARRAYS = {np.ndarray.astype, np.ndarray.copy, np.ndarray.flatten}  # NumPy's numbers have others
 # The shape of what these give depends on values.
 BY_VALUE = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.array_equal, np.allclose}
 # NumPy itself calls these; they're quicker without the way there.
@@ -46,25 +48,48 @@ OPERATORS = {
 
 
 def opened(x: Any) -> Any:
-    """The plain values in an argument."""
-    return _replaced(x, of_number=lambda number: number.value)
+    """The plain values in an argument. What NumPy gave as a number is one here, so it does with it what it would do."""
+    return _replaced(x, _value_of)
+
+
+def _arrays_of(x: Any) -> Any:
+    """The same with arrays of shape () for NumPy's numbers: for methods of arrays."""
+    return _replaced(x, _array_of)
 
 
 def _noted(x: Any) -> Any:
-    """An argument as it's noted: plain arrays, and the `Number` of each number that the host computes."""
-    return _replaced(x, of_number=lambda number: number)
+    """An argument as it's noted: buffers, and the `Number` of each number that the host computes."""
+    return _replaced(x, _buffer_of)
 
 
-def _replaced(x: Any, of_number: Any) -> Any:
+def _value_of(x: Any) -> Any:
+    if type(x) is CapturedNumber:
+        return x.number.value
+    if x.is_number:
+        return x.value[()]
+    return x.value
+
+
+def _array_of(x: Any) -> Any:
+    if type(x) is CapturedNumber:
+        return x.number.value
+    return x.value
+
+
+def _buffer_of(x: Any) -> Any:
+    if type(x) is CapturedNumber:
+        return x.number
+    return x.value
+
+
+def _replaced(x: Any, replace: Callable[[Any], Any]) -> Any:
     kind = type(x)
-    if isinstance(x, CapturedArray):
-        return x.value
-    if kind is CapturedNumber:
-        return of_number(x.number)
+    if kind is CapturedNumber or isinstance(x, CapturedArray):
+        return replace(x)
     if kind is tuple or kind is list:
-        return kind([_replaced(part, of_number) for part in x])
+        return kind([_replaced(part, replace) for part in x])
     if kind is dict:
-        return {key: _replaced(part, of_number) for key, part in x.items()}
+        return {key: _replaced(part, replace) for key, part in x.items()}
     return x
 
 
@@ -96,8 +121,10 @@ def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], f
     if function in BY_VALUE or (function is np.where and len(args) == 1):
         raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
     values = opened(args)
+    if function in _METHODS_OF_ARRAYS:
+        values = _arrays_of(args)
     keywords = opened(kwargs)
-    program.check_unchanged(values, keywords)
+    program.check_unchanged(_noted(args), _noted(kwargs))
     result = function(*values, **keywords)
     if isinstance(result, (tuple, list)):
         several = [_note(program, function, args, kwargs, values, x, "item", i) for i, x in enumerate(result)]
@@ -261,7 +288,7 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
 
     def __getitem__(self, index: Any) -> Any:
         parts = _parts_of(index)
-        if parts is None:
+        if parts is None or self.is_number:
             return call(self.program, operator.getitem, (self, index), {})
         view = wrap(self.program, self.value[parts])
         if isinstance(self.value[opened(index)], np.generic):  # a number is a copy
@@ -270,6 +297,8 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         return view
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if self.is_number:
+            raise TypeError(f"'numpy.{self.dtype.name}' object does not support item assignment")
         parts = _parts_of(index)
         if parts is None:
             change(self.program, operator.setitem, (self, index, value), self.value)
@@ -292,21 +321,24 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
-        return call(self.program, np.ndarray.astype, (self, dtype), {"order": order, "casting": casting, "copy": copy})
-
-    def copy(self, order: Any = "C") -> Any:
-        made = call(self.program, np.ndarray.copy, (self, order), {})
+        made = call(self.program, np.ndarray.astype, (self, dtype), {"order": order, "casting": casting, "copy": copy})
         made.is_number = self.is_number
         return made
+
+    def copy(self, order: Any = "C") -> Any:
+        if self.is_number:  # nothing changes it
+            return self
+        return call(self.program, np.ndarray.copy, (self, order), {})
 
     def flatten(self, order: Any = "C") -> Any:
         return call(self.program, np.ndarray.flatten, (self, order), {})
 
     def fill(self, value: Any) -> None:
-        write(self.program, self.value, value)
+        if not self.is_number:
+            write(self.program, self.value, value)
 
     def view(self, dtype: Any) -> Any:
-        return wrap(self.program, self.value.view(dtype))
+        return wrap(self.program, self.value.view(dtype), self.is_number)
 
     def __pow__(self, other: Any) -> Any:
         if type(other) is int and other == 2:  # as NumPy's own ** does

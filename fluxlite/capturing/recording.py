@@ -11,9 +11,9 @@ import numpy as np
 from ..tree.ties import copy_of
 from .agreement import disagreement
 from .on_device import DevicePlan
-from .places import Places
 from .plan import Plan, Results
 from .program import CaptureError, Program, is_array, refusal, root_of, values_of
+from .search import reachable_places
 from .signature import filled, stand_ins, template
 
 
@@ -59,7 +59,7 @@ class Recording:
         return filled(self._form, values)
 
     def _run_recorded(self) -> Any:
-        places = self.places = Places(self._step, self._others)
+        places = self.places = reachable_places(self._step, self._others)
         args, kwargs = stand_ins((self._args, self._kwargs), self.program, self._given)
         try:
             places.put_stand_ins(self.program)

@@ -35,6 +35,7 @@ MODULES = {
 RETURNED = (
     "fluxlite.devices.scalars.AllowScalar", "simgpu.jit.figures.Figures", "fluxlite.autodiff.modes.Mode",
     "fluxlite.autodiff.older_styles.Params", "fluxlite.devices.simulated.Simulation", "fluxlite.devices.base.Stopwatch",
+    "fluxlite.capturing.step.CapturedStep", "fluxlite.capturing.step.Switch",
 )  # fmt: skip
 OURS = ("fluxlite.", "simgpu.", "fluxlite_course.")  # where what public functions take and return is defined
 LARGE = 60  # a group with more names has a page for each room
@@ -101,11 +102,11 @@ def pages() -> list[Page]:
 
 
 def _by_room(names: list[str]) -> dict[str, list[str]]:
-    """Names by the room they're from. Where a room has one or two of them, they stay with the name before."""
+    """Names by the room they're from. Where a room has one to three of them, they stay with the name before."""
     rooms = [_room(name) for name in names]
     found: dict[str, list[str]] = {}
     for name, room in zip(names, rooms):
-        if rooms.count(room) < 3 and found and room not in found:
+        if rooms.count(room) < 4 and found and room not in found:
             room = next(reversed(found))
         found.setdefault(room, []).append(name)
     return found

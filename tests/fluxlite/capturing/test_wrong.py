@@ -513,3 +513,16 @@ def test_a_result_whose_shape_depends_on_values_is_refused_in_a_replay():
         run(np.array([0, 1, 2]))
     with pytest.raises(fl.CaptureError, match=r"a result has shape \(5,\) now, and \(3,\) when"):
         run(np.array([0, 1, 4]))
+
+
+def test_after_a_refusal_the_step_finds_its_own_arrays_again():
+    own = types.SimpleNamespace(a=np.ones(3, np.float32), b=np.ones(3, np.float32))
+    arrays = own.a, own.b
+
+    def step(x):
+        own.a = x  # of another shape
+        return x + own.b
+
+    with pytest.raises(fl.CaptureError, match=r"puts an array of float32, shape \(6, 3\) at 'a', where"):
+        fl.captured(step)(X)
+    assert own.a is arrays[0] and own.b is arrays[1]

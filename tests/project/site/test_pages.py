@@ -115,6 +115,11 @@ def test_the_page_for_users_of_other_libraries_has_a_whole_row_for_every_entry()
 # -- the reference ------------------------------------------------------------------------------------------------
 
 
+def test_each_page_of_the_reference_has_a_file_of_its_own():
+    files = [page.file for page in reference.pages()]
+    assert len(files) == len(set(files)), "one page is written over another"
+
+
 def test_every_public_name_is_on_one_page():
     names = [name for module, name in reference.every_name() if module == "fluxlite"]
     modules = [name for name in fluxlite.__all__ if inspect.ismodule(getattr(fluxlite, name))]
