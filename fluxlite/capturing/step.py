@@ -107,20 +107,22 @@ class CapturedStep:
             return self.eager(*args, **kwargs)
         with self._lock:
             latest = self._latest
-            if latest is not None and not self.check:
-                result = self._replay(latest, args, kwargs)
-                if result is not MISSED:
-                    return result
-            return self._look_up(args, kwargs)
+            if latest is None or self.check:
+                return self._look_up(args, kwargs)
+            try:
+                result = latest.run(args, kwargs)
+            except BaseException as error:
+                self._note_line(latest, error)
+                raise
+            if result is MISSED:
+                return self._look_up(args, kwargs)
+            return result
 
-    def _replay(self, plan: Plan, args: tuple, kwargs: dict[str, Any]) -> Any:
-        try:
-            return plan.run(args, kwargs)
-        except BaseException as error:
-            line = plan.line_of(error)
-            if line:
-                error.add_note(f"in a replay of {self.eager.__qualname__}: {line}")
-            raise
+    def _note_line(self, plan: Plan, error: BaseException) -> None:
+        """Below an error in a replay stands the line of the step that it comes from."""
+        line = plan.line_of(error)
+        if line:
+            error.add_note(f"in a replay of {self.eager.__qualname__}: {line}")
 
     def _look_up(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that's not like the latest: replay another plan, or record one."""
@@ -134,7 +136,11 @@ class CapturedStep:
             self._calls += 1
             if self._calls % self.check == 0:
                 return checked_call(self, plan, arrays, others, args, kwargs)
-        result = self._replay(plan, args, kwargs)
+        try:
+            result = plan.run(args, kwargs)
+        except BaseException as error:
+            self._note_line(plan, error)
+            raise
         if result is MISSED:  # something that it found outside has been replaced
             self._forget(key)
             return self._record(key, args, kwargs, others)
