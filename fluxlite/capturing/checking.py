@@ -24,7 +24,7 @@ def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, 
     if replayed is MISSED:  # something was replaced: the next call records
         return result
     after = held.values()
-    name = step.eager.__qualname__
+    name = step.__qualname__
     for place, one, two in zip(held.names, after_replay, after):
         if not _equal(one, two):
             raise CaptureError(

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..optim.update import Leaf
 from ..words import in_words
-from .program import CaptureError, Program, on_device
+from .program import CaptureError, Program, on_device, root_of
 from .recorded import CapturedArray, CapturedGenerator, are_one, wrap, write
 
 GONE = object()  # nothing is there
@@ -114,6 +114,10 @@ class Places:
         for place in self.arrays:
             place.put(place.value)
         lost = []
+        for number, (place, now) in enumerate(zip(self.arrays, assigned)):
+            is_anothers = isinstance(now, CapturedArray) and id(root_of(now.value)) not in program.made
+            if is_anothers and not are_one(now.value, place.value):
+                assigned[number] = now.copy()  # before that other one gets new values, as when two are swapped
         for place, now in zip(self.arrays, assigned):
             if isinstance(place.value, np.ndarray) or on_device(place.value):
                 lost += self._keep_assigned(place, now, program)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .places import GONE, Places, same, same_contents
-from .program import Call, CaptureError, Number, Program, is_array, on_device, root_of
+from .program import Call, CaptureError, Number, Program, arrays_in, is_array, on_device, root_of
 from .recorded import NUMBERS
 from .signature import checks, written
 
@@ -40,7 +40,7 @@ def live_calls(program: Program, kept: set[int]) -> list[Call]:
             continue
         written = {id(root_of(x)) for x in call.writes()}
         is_read = any(key in live or key not in program.made for key in written)
-        if written and not is_read and call.form != "draw":  # a generator goes on in any case
+        if written and not is_read and not _has_to_be_called(call):
             continue
         used |= {number.name for number in call.numbers()}
         if not call.changes and all(root_of(x) is x for x in call.writes()):
@@ -51,9 +51,15 @@ def live_calls(program: Program, kept: set[int]) -> list[Call]:
     return found
 
 
+def _has_to_be_called(call: Call) -> bool:
+    """Whether it's called even if nobody reads its result: a generator goes on, and an index may be out of range."""
+    if call.form in ("ufunc", "reduce"):
+        return False
+    return call.form == "draw" or call.function not in _NEVER_RAISE
+
+
 def constant_calls(program: Program, calls: list[Call]) -> list[Call]:
-    """Those of `calls` that compute the same at each replay, from constants alone, into memory that nobody else "
-    "writes."""
+    """Those of `calls` that compute the same at each replay: from constants alone, into memory of their own."""
     writers: dict[int, int] = {}
     for call in calls:
         for x in call.writes():
@@ -230,6 +236,9 @@ _SHAPES_FOLLOW = {np.ndarray.astype, np.ndarray.copy, np.ndarray.flatten, operat
                   np.argsort, np.reshape, np.ravel, np.take_along_axis}  # fmt: skip
 
 
+_NEVER_RAISE = (_SHAPES_FOLLOW - {operator.getitem, np.take_along_axis}) | {np.copyto, np.concatenate, np.transpose}
+
+
 def _has_things(x: Iterable) -> bool:
     """Whether a tuple or list has an array or a number of the host's in it, so that it's written out."""
     inner = [part for part in x if type(part) in (tuple, list)]
@@ -312,6 +321,7 @@ class Plan:
         for call in self.calls[:first]:
             lines.append(f"    {writer.statement(call)}")
             self.lines_of_calls[len(lines)] = call
+        self._can_be_repeated: set[int] = set()  # lines whose call may have been made, or not: it's made again
         self._rest: list[tuple[int, str]] = []  # (line, statement) of what's finished in any case
         rest: list[tuple[Call | None, str]] = [(call, writer.statement(call)) for call in self.calls[first:]]
         rest += [(None, f"copyto({name}, {writer.name(x)})") for x, name in zip(program.inputs, given)
@@ -321,6 +331,8 @@ class Plan:
             for source, statement in rest:
                 lines.append(f"        {statement}")
                 self._rest.append((len(lines), statement))
+                if source is None or _can_be_repeated(source):
+                    self._can_be_repeated.add(len(lines))
                 if source is not None:
                     self.lines_of_calls[len(lines)] = source
             lines += ["    except BaseException as error:", "        finish(error, locals())", "        raise"]
@@ -349,6 +361,8 @@ class Plan:
         """Tests for two names of one piece of memory, of which one is changed, and the other is a copy in a replay."""
         outside = {id(root_of(x)): root_of(x) for call in self.calls for x in call.changes}
         outside = {key: x for key, x in outside.items() if key not in program.made}
+        read = {id(root_of(x)): root_of(x) for call in self.calls for x in call.reads()}
+        read = {key: x for key, x in read.items() if key not in program.made}
         found = []
         for x, name in zip(program.inputs, given):
             if writer.name(x) != name:
@@ -356,6 +370,7 @@ class Plan:
         for x, name in zip(program.inputs, given):
             if id(root_of(x)) in changed:
                 found += [f"share({name}, {other})" for other in given if other != name]
+                found += [f"share({name}, {writer.thing(root)})" for root in read.values()]
         return found
 
     def _finish(self, error: BaseException, values: dict[str, Any]) -> None:
@@ -364,9 +379,13 @@ class Plan:
         An interrupt or a floating-point error comes after the call that the line makes. Only if it comes elsewhere in
         the line, or for want of memory, the call has to be made again.
         """
+        if isinstance(error, Exception) and not isinstance(error, (FloatingPointError, Warning, MemoryError)):
+            return  # the call itself failed, as it would in the step: it ends here, as the step would
         line: Any = error.__traceback__.tb_lineno  # type: ignore[union-attr]
         values = self.space | values
         is_done = _is_in_a_call(error) and not isinstance(error, MemoryError)
+        if line in self._can_be_repeated:
+            is_done = False
         rest = [statement for number, statement in self._rest if number > line or (number == line and not is_done)]
         while rest:
             with np.errstate(all="ignore"), warnings.catch_warnings(), contextlib.suppress(KeyboardInterrupt):
@@ -395,9 +414,21 @@ def _is_in_a_call(error: BaseException) -> bool:
     return "CALL" in dis.opname[code[place]]
 
 
+def _can_be_repeated(call: Call) -> bool:
+    """Whether a call comes to the same if it's made twice: it reads nothing of what it writes."""
+    if call.form == "draw" or (call.form == "in place" and call.function is not np.copyto):
+        return False
+    written = {id(root_of(x)) for x in call.writes()}
+    if call.form == "in place":
+        sources = call.args[1:]
+    else:
+        sources = call.args
+    return not any(id(root_of(x)) in written for x in arrays_in((sources, call.kwargs)))
+
+
 def _changes_outside(call: Call, program: Program) -> bool:
     if call.form in ("keep", "draw"):
-        return call.form == "keep"
+        return True
     return any(id(root_of(x)) not in program.made for x in call.changes)
 
 

@@ -42,12 +42,22 @@ def users_line() -> Line:
     return Line(f"{file}, line {frame.f_lineno}")
 
 
+class _Thread(threading.local):
+    refused: "CaptureError | None" = None  # the first refusal of the run in this thread
+
+
+this_run = _Thread()
+
+
 def refusal(what: str, fix: str = "") -> CaptureError:
-    """The error for `what` a step does at the user's line."""
+    """The error for `what` a step does at the user's line. It counts even if the step catches it."""
     end = f". {fix}" if fix else ""
-    return CaptureError(
+    error = CaptureError(
         f"{users_line()}: {what} can't be captured, since a replay would repeat this call's values{end}"
     )
+    if this_run.refused is None:
+        this_run.refused = error
+    return error
 
 
 def on_device(x: Any) -> bool:
@@ -197,6 +207,7 @@ class Program:
         self.device: Any = None  # where its arrays are; None is the CPU
         self.kind_of_device: Any = None
         self.thread = threading.get_ident()
+        self.refused: CaptureError | None = None  # what another thread did
         self._errors: Any = np.geterr()
         self._names = 0
         self._read: dict[tuple, Number] = {}
@@ -235,10 +246,11 @@ class Program:
 
     def check_thread(self) -> None:
         if threading.get_ident() != self.thread:
-            raise CaptureError(
+            self.refused = CaptureError(
                 f"{users_line()}: another thread uses an array while a captured step is being recorded. "
                 "Let it wait until the step's first calls are done"
             )
+            raise self.refused
 
     # -- numbers -------------------------------------------------------------------------------------------------------
 

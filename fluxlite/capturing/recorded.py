@@ -5,6 +5,8 @@ notes hold the forward pass, the backward pass and the optimizer's step alike. T
 buffer from then on; a view of it needs no call, since it shows whatever is in the buffer.
 """
 
+import functools
+import inspect
 import operator
 import weakref
 from collections.abc import Callable
@@ -38,7 +40,17 @@ MADE_LIKE = {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.array, 
 _HAVE_OUT = {np.concatenate, np.einsum, np.dot, np.cumsum, np.argmax, np.argmin}
 _METHODS_OF_ARRAYS = {np.ndarray.astype, np.ndarray.copy, np.ndarray.flatten}  # NumPy's numbers have others
 # The shape of what these give depends on values.
-BY_VALUE = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.array_equal, np.allclose}
+BY_VALUE = {
+    np.trim_zeros,
+    np.nonzero,
+    np.flatnonzero,
+    np.argwhere,
+    np.unique,
+    np.compress,
+    np.extract,
+    np.array_equal,
+    np.allclose,
+}
 # NumPy itself calls these; they're quicker without the way there.
 _REDUCTIONS = {np.sum: np.add, np.max: np.maximum, np.min: np.minimum, np.amax: np.maximum, np.amin: np.minimum}
 OPERATORS = {
@@ -143,6 +155,8 @@ def _note(
     if type(result) is np.ndarray:
         roots = [id(root_of(x)) for x in arrays_in(values)]
         if id(root_of(result)) in roots:
+            if set(roots) != {id(root_of(result))} and function not in (np.broadcast_arrays, np.meshgrid):
+                raise refusal(f"np.{getattr(function, '__name__', function)} with positions that are arrays")
             return wrap(program, result)  # a view, which is made once
     buffer = program.new(result)
     if buffer.dtype.hasobject:
@@ -150,6 +164,21 @@ def _note(
     made = wrap(program, buffer, isinstance(result, np.generic))
     program.add(Call(form, function, _noted(args), _noted(kwargs), buffer, item=item))
     return made
+
+
+@functools.cache
+def _place_of_out(function: Any) -> int | None:
+    """Which positional argument of one of NumPy's functions is where the result goes; None if there's none."""
+    if function is np.dot:
+        return 2
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except ValueError:  # it's written in C, and says nothing
+        return None
+    for place, parameter in enumerate(parameters):
+        if parameter.name == "out" and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            return place
+    return None
 
 
 def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], out: Any, form: str) -> Any:
@@ -169,12 +198,16 @@ def change(
 ) -> None:
     """``function(*args)``, which changes `target` in place, noted."""
     program.check_thread()
+    if isinstance(target, np.generic):
+        raise TypeError(
+            f"{getattr(function, '__name__', function)} changes an array in place, got a {target.dtype} number"
+        )
     kwargs = kwargs or {}
-    values = opened(args)
+    values = _arrays_of(args)
     program.check_unchanged(values, target)
     program.before_change(target)
-    function(*values, **kwargs)
-    program.add(Call("in place", function, _noted(args), kwargs, changes=(target,)))
+    function(*values, **opened(kwargs))
+    program.add(Call("in place", function, _noted(args), _noted(kwargs), changes=(target,)))
 
 
 def write(program: Program, target: np.ndarray, value: Any) -> None:
@@ -182,7 +215,7 @@ def write(program: Program, target: np.ndarray, value: Any) -> None:
     values = opened(value)
     if is_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
         return
-    change(program, np.copyto, (target, value), target, {"casting": "same_kind"})
+    change(program, np.copyto, (target, value), target, {"casting": "unsafe"})
 
 
 def are_one(x: np.ndarray, y: np.ndarray) -> bool:
@@ -223,12 +256,16 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
 
     __slots__ = ("__weakref__", "is_number", "program", "value")
     __array_priority__ = 50
-    __hash__ = object.__hash__
 
     def __init__(self, value: np.ndarray, program: Program) -> None:
         self.value = value
         self.program = program
         self.is_number = False
+
+    def __hash__(self) -> int:
+        if self.is_number:
+            raise refusal("a number that the step computes as a key (in a dict or a set)")
+        raise TypeError("unhashable type: 'numpy.ndarray'")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         if any(_is_asked_first(type(x)) for x in (*inputs, *(out or ()))):
@@ -265,8 +302,12 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}
             return wrap(program, function(*opened(args), **opened(kwargs)))
         if function is np.copyto:
-            write(program, opened(args[0]), args[1])
+            change(program, np.copyto, args, opened(args[0]), kwargs)
             return None
+        place = _place_of_out(function)
+        if place is not None and len(args) > place and args[place] is not None:
+            kwargs = {**kwargs, "out": args[place]}
+            args = args[:place]
         out = kwargs.get("out")
         if out is not None:
             kwargs = {key: value for key, value in kwargs.items() if key != "out"}
@@ -348,6 +389,16 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"captured({self.value.dtype}, shape {self.value.shape})"
 
+    def sort(self, axis: int = -1) -> None:
+        change(self.program, np.ndarray.sort, (self, axis), self.value)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            raise refusal(f"x.{name}")
+        raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+
+    real = property(lambda self: np.real(self))
+    imag = property(lambda self: np.imag(self))
     shape = property(lambda self: self.value.shape)
     ndim = property(lambda self: self.value.ndim)
     size = property(lambda self: self.value.size)

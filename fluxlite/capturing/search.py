@@ -170,7 +170,7 @@ class Search:
         if type(cls) is not type:
             self._waiting.append(type(cls))
         for base in cls.__mro__:
-            if _is_a_librarys(base.__module__) or base.__module__ in sys.stdlib_module_names:
+            if _is_a_librarys(base.__module__) or str(base.__module__) in sys.stdlib_module_names:
                 continue
             self.places.sizes.append((base, len(vars(base))))
             for name, value in list(vars(base).items()):
@@ -319,8 +319,10 @@ def _functions_in(x: Any) -> list:
     return []
 
 
-def _is_a_librarys(module: str, ours: bool = True) -> bool:
+def _is_a_librarys(module: Any, ours: bool = True) -> bool:
     """Whether it's Python's, NumPy's or another installed library's; fluxlite's too, if `ours`."""
+    if not isinstance(module, str):  # an object of Cython's
+        return True
     root = module.partition(".")[0]
     if root == "fluxlite":
         return ours

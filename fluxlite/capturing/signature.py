@@ -34,6 +34,8 @@ def signature(x: Any, arrays: list, others: list) -> Any:
         return kind, *[signature(part, arrays, others) for part in x]
     if kind is dict:
         return kind, *x, *[signature(part, arrays, others) for part in x.values()]
+    if isinstance(x, np.void):
+        raise CaptureError("captured(step): an argument is a record of NumPy's: give an array of them")
     if isinstance(x, np.generic):
         arrays.append(x)
         return kind
@@ -45,8 +47,8 @@ def signature(x: Any, arrays: list, others: list) -> Any:
     return kind, id(x)
 
 
-def stand_ins(x: Any, program: Program, given: list) -> Any:
-    """The argument `x` as the step gets it: a `CapturedArray` over a copy of each array."""
+def stand_ins(x: Any, program: Program, given: list, containers: list) -> Any:
+    """The argument `x` as the step gets it: a `CapturedArray` over a copy of each array. New lists: `containers`."""
     kind = type(x)
     if isinstance(x, (np.ndarray, np.generic)) or on_device(x):
         given.append(x)
@@ -58,11 +60,16 @@ def stand_ins(x: Any, program: Program, given: list) -> Any:
             copy = x.device.new(copy)
         program.inputs.append(program.new(copy))
         return wrap(program, copy, isinstance(x, np.generic))
-    if kind is tuple or kind is list:
-        return kind([stand_ins(part, program, given) for part in x])
-    if kind is dict:
-        return {key: stand_ins(part, program, given) for key, part in x.items()}
-    return x
+    if kind is tuple:
+        return tuple([stand_ins(part, program, given, containers) for part in x])
+    made: Any = x
+    if kind is list:
+        made = [stand_ins(part, program, given, containers) for part in x]
+        containers.append(made)
+    elif kind is dict:
+        made = {key: stand_ins(part, program, given, containers) for key, part in x.items()}
+        containers.append(made)
+    return made
 
 
 def _copy_in_order(x: np.ndarray) -> np.ndarray:
@@ -108,6 +115,8 @@ def template(result: Any, outputs: list[CapturedArray]) -> Any:
         return type(result)([template(part, outputs) for part in result])
     if type(result) is dict:
         return {name: template(part, outputs) for name, part in result.items()}
+    if isinstance(result, np.ndarray):
+        check_plain(result, "what the step returns")
     if not is_leaf(result):
         flat = flatten(result)
         if any(isinstance(leaf, CapturedArray) for leaf in flat.leaves):

@@ -61,6 +61,7 @@ class CapturedStep:
     is_a_captured_step = True
 
     def __init__(self, step: Callable, check: int) -> None:
+        self.__qualname__ = type(step).__name__  # a partial has no name of its own
         functools.update_wrapper(self, step)
         self.eager = step
         self.check = check
@@ -94,7 +95,7 @@ class CapturedStep:
         return types.MethodType(self, owner)
 
     def __repr__(self) -> str:
-        return f"captured({self.eager.__qualname__})"
+        return f"captured({self.__qualname__})"
 
     def __deepcopy__(self, memo: dict) -> "CapturedStep":
         return CapturedStep(self.eager, self.check)  # functions aren't copied either; the copy records for itself
@@ -122,7 +123,7 @@ class CapturedStep:
         """Below an error in a replay stands the line of the step that it comes from."""
         line = plan.line_of(error)
         if line:
-            error.add_note(f"in a replay of {self.eager.__qualname__}: {line}")
+            error.add_note(f"in a replay of {self.__qualname__}: {line}")
 
     def _look_up(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that's not like the latest: replay another plan, or record one."""
@@ -191,7 +192,7 @@ class CapturedStep:
         if self._captures == _MANY:
             notice(
                 ("captured often", self.eager),
-                f"{self.eager.__qualname__} was captured {_MANY} times, and each capture takes longer than a call. "
+                f"{self.__qualname__} was captured {_MANY} times, and each capture takes longer than a call. "
                 "Numbers that change are best given as arrays, such as np.float32(rate)",
             )
 

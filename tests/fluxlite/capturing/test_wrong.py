@@ -526,3 +526,132 @@ def test_after_a_refusal_the_step_finds_its_own_arrays_again():
     with pytest.raises(fl.CaptureError, match=r"puts an array of float32, shape \(6, 3\) at 'a', where"):
         fl.captured(step)(X)
     assert own.a is arrays[0] and own.b is arrays[1]
+
+
+# -- what was found by attacks -----------------------------------------------------------------------------------------
+
+
+def swap(own, x):
+    own["a"], own["b"] = own["b"], own["a"]
+    return x + own["a"] * 2
+
+
+def masked_copy(own, x):
+    np.copyto(own["a"], x[0], where=x[0] > 0)
+    return x + own["a"]
+
+
+def into_positional(own, x):
+    out = np.zeros_like(x, shape=(6, 6))
+    np.dot(x, x.T, out)
+    np.cumsum(x[0], 0, None, own["b"])
+    return out.sum() + own["b"]
+
+
+def in_type_of_the_target(own, x):
+    counts = np.zeros_like(x > 0)
+    whole = np.zeros_like(x, dtype=np.int64)
+    whole[0] = x[0] * 3
+    return whole + counts
+
+
+def real_and_sorted(own, x):
+    made = x * (1 + 2j)
+    ordered = x.copy()
+    ordered.sort(axis=0)
+    return made.real + made.imag + ordered
+
+
+@pytest.mark.parametrize("step", [swap, masked_copy, into_positional, in_type_of_the_target, real_and_sorted])
+def test_calls_of_all_kinds_are_what_they_are(step):
+    def run(captured):
+        own = {"a": np.ones(3, np.float32), "b": np.zeros(3, np.float32)}
+        found = results(lambda x: step(own, x), captured=captured)
+        return found, own["a"].tobytes(), own["b"].tobytes()
+
+    assert run(True) == run(False)
+
+
+def swallows(x):
+    try:
+        factor = float(x.sum())
+    except Exception:
+        factor = 0.0
+    return x * factor
+
+
+def in_a_thread(x):
+    found = [x]
+    thread = threading.Thread(target=lambda: found.append(x * 2))
+    thread.start()
+    thread.join()
+    return found[-1]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("step", [swallows, in_a_thread])
+def test_a_refusal_that_the_step_swallows_counts(step):
+    with pytest.raises(fl.CaptureError):
+        fl.captured(step)(X)
+
+
+def test_what_nobody_reads_still_raises():
+    def step(x, i):
+        _ = x[i]
+        return x * 2
+
+    run = fl.captured(step)
+    for _ in range(3):
+        run(X, np.array([1]))
+    with pytest.raises(IndexError):
+        run(X, np.array([9]))
+
+
+def test_arguments_that_a_replay_could_not_follow_are_refused():
+    def grows(parts, x):
+        parts.append(x)
+        return x
+
+    with pytest.raises(fl.CaptureError, match="changes a list that it's called with"):
+        fl.captured(grows)([X], X)
+    with pytest.raises(fl.CaptureError, match="with positions that are arrays"):
+        fl.captured(lambda x, i: np.split(x, i))(X, np.array([2, 4]))
+    with pytest.raises(fl.CaptureError, match="as a key"):
+        fl.captured(lambda x: x * {np.float32(1): 2}.get(x[0, 0], 1))(X)
+    w = np.ones((6, 3), np.float32)
+
+    def step(x):
+        x += w
+        return w * 2
+
+    run = fl.captured(step)
+    for _ in range(4):
+        run(X.copy())
+    with pytest.raises(fl.CaptureError, match="shares memory"):
+        run(w)
+
+
+def test_an_interrupt_leaves_generators_as_before_the_step_or_as_after_it():
+    def world():
+        rng = np.random.default_rng(1)
+        w = np.ones(3, np.float32)
+
+        def step(x):
+            w[...] = w + rng.random(3, dtype=np.float32)
+            return w * x
+
+        return fl.captured(step), lambda: (w.tobytes(), str(rng.bit_generator.state))
+
+    run, everything = world()
+    other, all_other = world()
+    for _ in range(3):
+        run(X)
+        other(X)
+    for wanted in range(1, 40):
+        before = everything()
+        assert before == all_other()
+        if not interrupted_before(run, wanted):
+            break
+        if everything() != before:
+            other(X)
+    assert wanted > 5
