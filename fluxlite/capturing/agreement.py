@@ -24,6 +24,12 @@ def disagreement(first: Program, second: Program) -> str:
                     "replay would repeat one of them. Make it an argument of the step, as an array or np.float32(…)"
                 )
             return _other_call(one, two)
+        for x, y in zip(one.changes, two.changes):
+            if _is_another(x, y, first):
+                return (
+                    f"{two.line}: an array that NumPy makes in the step, such as np.zeros(3), is changed in place, and "
+                    "a replay would go on with it. Make it as np.zeros_like(x, shape=…), or before the call"
+                )
         for x, y in zip(one.reads(), two.reads()):
             if _is_another(x, y, first) and not _equal(values_of(x), values_of(y)):
                 return (
@@ -109,3 +115,16 @@ def _collect(x: Any, found: list) -> None:
 
 def _few(numbers: list) -> str:
     return ", ".join(f"{x!r}" for x in numbers[:4]) or "no number"
+
+
+def other_result(first: Any, second: Any) -> bool:
+    """Whether two runs gave results of different forms, or with other numbers of Python's in them."""
+    if type(first) is not type(second):
+        return True
+    if isinstance(first, (tuple, list)):
+        return len(first) != len(second) or any(map(other_result, first, second))
+    if isinstance(first, dict):
+        return [*first] != [*second] or any(map(other_result, first.values(), second.values()))
+    if isinstance(first, (*NUMBERS, str)):
+        return repr(first) != repr(second)
+    return False

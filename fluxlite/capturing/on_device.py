@@ -328,6 +328,8 @@ def put(out: Any, made: Any) -> None:
 
 
 def _share(x: Any, y: Any) -> bool:
+    if isinstance(x, np.generic) or isinstance(y, np.generic):  # a number is nobody's memory
+        return False
     return np.may_share_memory(values_of(x), values_of(y))
 
 

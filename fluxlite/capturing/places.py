@@ -14,7 +14,7 @@ import numpy as np
 
 from ..optim.update import Leaf
 from ..words import in_words
-from .program import CaptureError, Program, on_device, root_of
+from .program import CaptureError, Program, on_device, root_of, this_run
 from .recorded import CapturedArray, CapturedGenerator, are_one, wrap, write
 
 GONE = object()  # nothing is there
@@ -110,6 +110,20 @@ class Places:
 
     def put_back(self, program: Program) -> list[str]:
         """Put the arrays back, with the values that the step assigned. What couldn't be kept, in words."""
+        this_run.is_over = True
+        try:
+            return self._put_back(program)
+        finally:
+            this_run.is_over = False
+
+    def put_back_attributes(self) -> None:
+        """After a refusal, objects have their attributes again."""
+        for container in self.containers:
+            if container.of is not None and type(container.box) is dict and not container.same():
+                container.box.clear()
+                container.box.update(zip(container.keys or (), container.values))
+
+    def _put_back(self, program: Program) -> list[str]:
         assigned = [place.now() for place in self.arrays]
         for place in self.arrays:
             place.put(place.value)

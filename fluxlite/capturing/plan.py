@@ -14,8 +14,10 @@ import contextlib
 import dis
 import math
 import operator
+import signal
+import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -281,6 +283,7 @@ class Plan:
         for call in constants:
             exec(writer.statement(call), writer.space)  # noqa: S102  (our own statement)
         self._keep_alive = (program.made, places)
+        self.held: list[Any] = []  # arguments that can't be held weakly
         self._write(writer, program, places, arguments, results, changed_inputs)
         self.finish_writing()
 
@@ -387,12 +390,10 @@ class Plan:
         if line in self._can_be_repeated:
             is_done = False
         rest = [statement for number, statement in self._rest if number > line or (number == line and not is_done)]
-        while rest:
-            with np.errstate(all="ignore"), warnings.catch_warnings(), contextlib.suppress(KeyboardInterrupt):
-                warnings.simplefilter("ignore")
-                while rest:
-                    statement = rest.pop(0)
-                    exec(statement, values)  # noqa: S102  (our own statement)
+        with _uninterrupted(), np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for statement in rest:
+                exec(statement, values)  # noqa: S102  (our own statement)
 
     def line_of(self, error: BaseException) -> str:
         """The user's line that an error in the replay belongs to; '' if there's none."""
@@ -402,6 +403,19 @@ class Plan:
                 return self.lines_of_calls[step.tb_lineno].line
             step = step.tb_next
         return ""
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """A second Ctrl-C changes nothing: the first one's error goes on as soon as this is done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _is_in_a_call(error: BaseException) -> bool:
@@ -445,7 +459,7 @@ def _given_as_they_are(program: Program, calls: list[Call], outputs: list, chang
         if root_of(x) is not x and id(x) not in inputs
     }
     for number, x in enumerate(program.inputs):
-        if not on_device(x) and id(root_of(x)) not in changed | viewed | results:
+        if x.ndim and not on_device(x) and id(root_of(x)) not in changed | viewed | results:
             found[id(x)] = f"x{number}"
     return found
 
@@ -503,7 +517,7 @@ def _guards_of(container: Any, writer: Writer) -> list[str]:
         return [*found, f"{box} != {writer.thing(set(container.values))}"]
     slow = f"not same_contents({box}, {writer.thing(container.keys)}, {writer.thing(container.values)})"
     steps = container.keys if container.keys is not None else range(count)
-    if count <= _FEW and all(isinstance(step, (str, int)) for step in steps):
+    if count <= _FEW and all(type(step) in (str, int) for step in steps):
         quick = [f"len({box}) != {count}"]
         quick += [f"{box}[{step!r}] is not {writer.thing(value)}" for step, value in zip(steps, container.values)]
         return [*found, f"({' or '.join(quick)}) and {slow}"]

@@ -4,6 +4,7 @@ A `Program` is what one run of a step did: a list of `Call`. It knows which memo
 outside (parameters, an optimizer's memory, constants), and how to put back what the run changed.
 """
 
+import os
 import sys
 import threading
 import weakref
@@ -25,11 +26,14 @@ class Line(str):
 
 def _libraries() -> tuple[str, ...]:
     """Folders whose lines aren't the user's. The simulated GPU is loaded when it's first used."""
-    return tuple([sys.modules[name].__path__[0] for name in ("fluxlite", "numpy", "simgpu") if name in sys.modules])
+    names = [name for name in ("fluxlite", "numpy", "simgpu") if name in sys.modules]
+    return tuple([f"{sys.modules[name].__path__[0]}{os.sep}" for name in names])
 
 
 def users_line() -> Line:
     """The innermost line that's neither fluxlite's nor NumPy's."""
+    if this_run.is_over:
+        return Line("the end of the step")
     ours = _libraries()
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((*ours, "<")):
@@ -44,6 +48,7 @@ def users_line() -> Line:
 
 class _Thread(threading.local):
     refused: "CaptureError | None" = None  # the first refusal of the run in this thread
+    is_over = False  # the step has returned, and what it assigned is kept
 
 
 this_run = _Thread()
@@ -207,6 +212,7 @@ class Program:
         self.device: Any = None  # where its arrays are; None is the CPU
         self.kind_of_device: Any = None
         self.thread = threading.get_ident()
+        self.result: Any = None  # the form of what the step gave
         self.refused: CaptureError | None = None  # what another thread did
         self._errors: Any = np.geterr()
         self._names = 0

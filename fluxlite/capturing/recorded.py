@@ -35,6 +35,7 @@ NUMBERS = (bool, int, float)
 # What's asked about an array without its values. These calls are answered at once, and not noted.
 QUESTIONS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj,
               np.may_share_memory, np.shares_memory}  # fmt: skip
+_IN_PLACE = {np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
 _FILLED = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
 MADE_LIKE = {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.array, np.asarray, np.tri, np.identity}
 _HAVE_OUT = {np.concatenate, np.einsum, np.dot, np.cumsum, np.argmax, np.argmin}
@@ -130,6 +131,8 @@ def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], f
     program.check_thread()
     if function in QUESTIONS:
         return function(*opened(args), **opened(kwargs))
+    if function is np.nan_to_num and not kwargs.get("copy", True):
+        raise refusal("np.nan_to_num(x, copy=False)", "x[...] = np.nan_to_num(x)")
     if function in BY_VALUE or (function is np.where and len(args) == 1):
         raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
     values = opened(args)
@@ -153,10 +156,14 @@ def _note(
     if not isinstance(result, (np.ndarray, np.generic)):
         raise refusal(f"{getattr(function, '__name__', function)}, which gives {in_words(result)},")
     if type(result) is np.ndarray:
-        roots = [id(root_of(x)) for x in arrays_in(values)]
+        roots = [id(root_of(x)) for x in arrays_in((_noted(args), _noted(kwargs)))]
         if id(root_of(result)) in roots:
             if set(roots) != {id(root_of(result))} and function not in (np.broadcast_arrays, np.meshgrid):
-                raise refusal(f"np.{getattr(function, '__name__', function)} with positions that are arrays")
+                name = getattr(function, "__name__", function)
+                raise refusal(
+                    f"np.{name} with positions that are arrays or NumPy's numbers",
+                    "x[np.array([i])] makes a copy of a row",
+                )
             return wrap(program, result)  # a view, which is made once
     buffer = program.new(result)
     if buffer.dtype.hasobject:
@@ -300,9 +307,17 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
             return _full_like(program, *args, **kwargs)
         if function in MADE_LIKE:
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}
-            return wrap(program, function(*opened(args), **opened(kwargs)))
+            if arrays_in((_noted(args), _noted(kwargs))):
+                return call(program, function, args, kwargs)
+            constant = function(*args, **kwargs)
+            made = wrap(program, program.new(np.empty_like(constant)))
+            write(program, made.value, constant)
+            return made
         if function is np.copyto:
             change(program, np.copyto, args, opened(args[0]), kwargs)
+            return None
+        if function in _IN_PLACE:
+            change(program, function, args, opened(args[0]), kwargs)
             return None
         place = _place_of_out(function)
         if place is not None and len(args) > place and args[place] is not None:
@@ -384,6 +399,8 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
     def __pow__(self, other: Any) -> Any:
         if type(other) is int and other == 2:  # as NumPy's own ** does
             return np.square(self)
+        if type(other) in NUMBERS:  # which has a quicker way for a root and a reciprocal, too
+            return call(self.program, operator.pow, (self, other), {})
         return np.power(self, other)
 
     def __repr__(self) -> str:

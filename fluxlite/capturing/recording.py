@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..tree.ties import copy_of
-from .agreement import disagreement
+from .agreement import disagreement, other_result
 from .on_device import DevicePlan
 from .plan import Plan, Results
 from .program import CaptureError, Program, is_array, refusal, root_of, this_run, values_of
@@ -30,6 +30,7 @@ class Recording:
         self._given: list = []
         self._others = others
         self.program = Program()
+        self.places: Any = None
         if earlier is not None:
             self.program.watch(earlier)
 
@@ -44,7 +45,7 @@ class Recording:
             if refused is not None:  # the step has caught it
                 raise refused
             outputs: list = []
-            self._form = template(result, outputs)
+            self._form = program.result = template(result, outputs)
             self._outputs = [x.value for x in outputs]
             self._are_numbers = [x.is_number for x in outputs]
             values = [x[()] if is_number else copy_of(x) for x, is_number in zip(self._outputs, self._are_numbers)]
@@ -60,6 +61,8 @@ class Recording:
             self._check_arguments()
         except CaptureError:
             program.undo()
+            if self.places is not None:
+                self.places.put_back_attributes()
             raise
         return filled(self._form, values)
 
@@ -136,6 +139,11 @@ class Recording:
             return (
                 f"{name_of(self._step)} changes {', '.join(dict.fromkeys(self._lost[:4]))}: a replay wouldn't. "
                 "Make it an array that's changed in place, or return it"
+            )
+        if other_result(self._earlier.result, self.program.result):
+            return (
+                f"{name_of(self._step)} returns another number of Python's than the time before, and a replay would "
+                "repeat one. Return arrays, and what else you need outside of the step"
             )
         return disagreement(self._earlier, self.program)
 

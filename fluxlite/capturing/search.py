@@ -12,6 +12,7 @@ import dis
 import functools
 import io
 import operator
+import os
 import random
 import sys
 import threading
@@ -30,7 +31,7 @@ from .recorded import CapturedArray, CapturedNumber
 
 _SIMPLE = {type(None), bool, int, float, complex, str, bytes, np.ufunc, types.BuiltinFunctionType, type(...), range,
            slice, types.CodeType}  # fmt: skip
-_OURS = tuple(sys.modules[name].__path__[0] for name in ("fluxlite", "numpy"))
+_OURS = tuple(f"{sys.modules[name].__path__[0]}{os.sep}" for name in ("fluxlite", "numpy"))
 _ENOUGH = 20_000  # places: what reaches more has got into something that isn't the step's own
 
 

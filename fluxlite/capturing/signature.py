@@ -30,7 +30,7 @@ def signature(x: Any, arrays: list, others: list) -> Any:
         arrays.append(x)
         return x.device, x.shape, x.dtype, x.strides
     check_kind(x, "an argument")
-    if kind is tuple or kind is list:
+    if kind is tuple or kind is list or _is_named(x):
         return kind, *[signature(part, arrays, others) for part in x]
     if kind is dict:
         return kind, *x, *[signature(part, arrays, others) for part in x.values()]
@@ -60,6 +60,8 @@ def stand_ins(x: Any, program: Program, given: list, containers: list) -> Any:
             copy = x.device.new(copy)
         program.inputs.append(program.new(copy))
         return wrap(program, copy, isinstance(x, np.generic))
+    if _is_named(x):
+        return x._make([stand_ins(part, program, given, containers) for part in x])
     if kind is tuple:
         return tuple([stand_ins(part, program, given, containers) for part in x])
     made: Any = x
@@ -70,6 +72,11 @@ def stand_ins(x: Any, program: Program, given: list, containers: list) -> Any:
         made = {key: stand_ins(part, program, given, containers) for key, part in x.items()}
         containers.append(made)
     return made
+
+
+def _is_named(x: Any) -> bool:
+    """Whether it's a named tuple."""
+    return isinstance(x, tuple) and hasattr(x, "_fields")
 
 
 def _copy_in_order(x: np.ndarray) -> np.ndarray:
@@ -160,7 +167,7 @@ def _check(x: Any, now: str, lines: list[str], count: Iterator[int], writer: Any
         name = f"x{next(count)}"
         lines.append(f"{name} = {now}")
         tests = [f"type({name}) is not {writer.thing(kind)}", f"{name}.shape != {x.shape}"]
-        tests += [f"{name}.strides != {x.strides}", f"{name}.dtype is not {writer.thing(x.dtype)}"]
+        tests += [f"{name}.strides != {x.strides}", f"{name}.dtype != {writer.thing(x.dtype)}"]
         if on_device(x):
             tests.append(f"{name}.device != {writer.thing(x.device)}")
         lines.append(f"if {' or '.join(tests)}: return missed")
@@ -168,10 +175,10 @@ def _check(x: Any, now: str, lines: list[str], count: Iterator[int], writer: Any
         name = f"x{next(count)}"
         lines.append(f"{name} = {now}")
         lines.append(f"if type({name}) is not {writer.thing(kind)}: return missed")
-    elif kind is tuple or kind is list:
+    elif kind is tuple or kind is list or _is_named(x):
         name = f"{now.partition('[')[0]}_{len(lines)}"
         lines.append(f"{name} = {now}")
-        lines.append(f"if type({name}) is not {kind.__name__} or len({name}) != {len(x)}: return missed")
+        lines.append(f"if type({name}) is not {writer.thing(kind)} or len({name}) != {len(x)}: return missed")
         for number, part in enumerate(x):
             _check(part, f"{name}[{number}]", lines, count, writer)
     elif kind is dict:

@@ -1,6 +1,5 @@
 """`captured`: the first calls of a step are recorded, until two runs in a row agree; later ones replay them."""
 
-import contextlib
 import functools
 import os
 import threading
@@ -145,6 +144,7 @@ class CapturedStep:
         if result is MISSED:  # something that it found outside has been replaced
             self._forget(key)
             return self._record(key, args, kwargs, others)
+        self.plans[key] = self.plans.pop(key)  # the latest stands last
         self._latest = plan
         return result
 
@@ -172,6 +172,9 @@ class CapturedStep:
             self._keep(key, recording, others)
         elif self._runs[key] < _RUNS - 1 or self._earlier.get(key) is None:
             self._earlier[key] = recording.program
+            if len(self._earlier) > _KEPT:
+                self._forget(next(iter(self._earlier)))
+                self._say_what_changes()
         else:
             recording.program.undo()
             self._forget(key)
@@ -186,15 +189,21 @@ class CapturedStep:
         self.plans[key] = plan
         self._latest = plan
         for x in others:
-            with contextlib.suppress(TypeError):  # not everything can be held weakly
+            try:
                 weakref.finalize(x, _forget_of, weakref.ref(self), key)
+            except TypeError:  # a slice, say, can't be held weakly
+                plan.held.append(x)
         self._captures += 1
         if self._captures == _MANY:
-            notice(
-                ("captured often", self.eager),
-                f"{self.__qualname__} was captured {_MANY} times, and each capture takes longer than a call. "
-                "Numbers that change are best given as arrays, such as np.float32(rate)",
-            )
+            self._say_what_changes()
+
+    def _say_what_changes(self) -> None:
+        """Something in its signature is another one at each call."""
+        notice(
+            ("captured often", self.eager),
+            f"{self.__qualname__} is captured again and again, and each capture takes longer than a call. "
+            "Numbers that change are best given as arrays, such as np.float32(rate)",
+        )
 
 
 def _forget_of(step: Any, key: Any) -> None:

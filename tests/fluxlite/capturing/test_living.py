@@ -72,7 +72,7 @@ def test_the_last_eight_signatures_are_kept():
         for _ in range(3):
             assert (step(np.ones(n, np.float32)) == np.tanh(np.ones(n, np.float32)) * 2).all()
     assert len(step.plans) == 8
-    assert "was captured 10 times" in "".join(fl.notices())
+    assert "is captured again and again" in "".join(fl.notices())
 
 
 def test_a_result_is_the_callers_own():

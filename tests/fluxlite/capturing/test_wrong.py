@@ -9,6 +9,7 @@ import os
 import random
 import sys
 import threading
+import time
 import types
 
 import numpy as np
@@ -655,3 +656,61 @@ def test_an_interrupt_leaves_generators_as_before_the_step_or_as_after_it():
         if everything() != before:
             other(X)
     assert wanted > 5
+
+
+# -- what a reader found -----------------------------------------------------------------------------------------------
+
+
+def test_a_row_by_a_number_of_numpys_is_refused_and_by_an_array_read_at_each_call():
+    table = np.arange(12, dtype=np.float32).reshape(4, 3)
+    with pytest.raises(fl.CaptureError, match="with positions that are arrays or NumPy's numbers"):
+        fl.captured(lambda i: table[i] * 2)(np.int64(1))
+    assert results(lambda i: table[i] * 2, arguments=lambda i: (np.array([i % 4]),)) == results(
+        lambda i: table[i] * 2, arguments=lambda i: (np.array([i % 4]),), captured=False
+    )
+
+
+def accumulates(x):
+    total = np.zeros((6, 3), np.float32)
+    total += x
+    return total
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (accumulates, "an array that NumPy makes in the step, such as np.zeros"),
+        (lambda x: (x, time.perf_counter()), "returns another number of Python's"),
+        (lambda x: np.nan_to_num(x, copy=False), "nan_to_num"),
+    ],
+)
+def test_what_would_go_on_silently_is_refused(step, words):
+    run = fl.captured(step)
+    with pytest.raises(fl.CaptureError, match=words):
+        for _ in range(4):
+            run(X)
+
+
+def test_arrays_made_like_others_roots_and_named_tuples():
+    def made(pair, x):
+        return np.array(pair.w * 2, like=x) + np.abs(x) ** 0.5 + np.full((6, 3), 2.0, like=x)
+
+    arguments = [(Pair(X[0] + i, 1), X + i) for i in range(8)]
+    assert results(made, arguments=lambda i: arguments[i]) == results(
+        made, arguments=lambda i: arguments[i], captured=False
+    )
+
+    def put(x):
+        w = np.zeros_like(x)
+        np.fill_diagonal(w, x[0, 0])
+        np.put(w, [1, 2], 7)
+        return w
+
+    assert results(put) == results(put, captured=False)
+
+
+def test_many_floats_as_arguments_are_said():
+    run = fl.captured(lambda x, rate: x * rate)
+    for i in range(20):
+        run(X, i / 7)
+    assert "is captured again and again" in "".join(fl.notices())
