@@ -5,34 +5,35 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.base import CPU
-from .places import Place, Places
+from ..tree.contract import is_leaf
+from ..tree.flat import parts_at_steps
+from .places import Place, Places, same
 from .plan import MISSED
 from .program import CaptureError, is_array, on_device, values_of
+from .recorded import generators_of
 from .search import reachable_places
 
 
 def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, kwargs: dict) -> Any:
-    """What ``step(*args)`` gives, after a replay of the same call has come to the same bits."""
+    """What ``step(*args)`` gives, after a replay of the same call has come to the same; `MISSED` if that missed."""
     places = reachable_places(step.eager, others)
-    held = _Held(places, [x for x in arrays if not isinstance(x, np.generic)])
+    held = _Held(places, [x for x in arrays if not isinstance(x, np.generic)], generators_of(plan.calls))
     replayed = plan.run(args, kwargs)
+    if replayed is MISSED:
+        return MISSED
     after_replay = held.values()
     held.put_back()
     result = step.eager(*args, **kwargs)
     held.keep_in_place()
-    if replayed is MISSED:  # something was replaced: the next call records
-        return result
-    after = held.values()
     name = step.__qualname__
-    for place, one, two in zip(held.names, after_replay, after):
-        if not _equal(one, two):
+    for place, one, two in zip(held.names, after_replay, held.values()):
+        if not is_same_result(one, two, name):
             raise CaptureError(
                 f"{name}: after a replay, {place} isn't what it is after the step itself. The step depends on "
                 "something "
                 "that the capture doesn't see, such as a file or the clock: give it as an argument"
             )
-    if not _equal(_parts(replayed), _parts(result)):
+    if not is_same_result(replayed, result, name):
         raise CaptureError(
             f"{name}: a replay doesn't give what the step itself gives. The step depends on something that the capture "
             "doesn't see, such as a file or the clock: give it as an argument"
@@ -43,15 +44,13 @@ def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, 
 class _Held:
     """The arrays, counts and generators that a step can reach, so that they can be put back."""
 
-    def __init__(self, places: Places, arrays: list[np.ndarray]) -> None:
+    def __init__(self, places: Places, arrays: list[np.ndarray], generators: list) -> None:
         found: list[Place] = [place for place in places.arrays if is_array(place.value)]
         self.names = [str(place) for place in found] + ["an argument"] * len(arrays)
         self._places = found
         self._arrays = [place.value for place in found] + arrays
         self._memories = [leaf.memory for leaf in places.leaves]
-        self._generators = [place.value for place in places.arrays if isinstance(place.value, np.random.Generator)]
-        self._generators.append(CPU.rng)
-        self._generators += [device.rng for device in {x.device for x in self._arrays if on_device(x)}]
+        self._generators = generators  # others may be another thread's, which goes on drawing
         self.names += ["an optimizer's count"] * len(self._memories) + ["a generator"] * len(self._generators)
         self._put: list[Callable[[], None]] = []
         self._before = self.values()
@@ -108,22 +107,37 @@ def _put_counts(memory: dict[str, Any], counts: dict[str, Any]) -> None:
             memory[name] = value
 
 
-def _parts(x: Any) -> list:
-    """The arrays and numbers in a result."""
-    if isinstance(x, (tuple, list)):
-        return [part for one in x for part in _parts(one)]
-    if isinstance(x, dict):
-        return _parts(list(x.values()))
-    return [x]
-
-
-def _equal(x: Any, y: Any) -> bool:
-    if on_device(x) and on_device(y):
-        return _equal(values_of(x), values_of(y))
-    if isinstance(x, list) and isinstance(y, list):
-        return len(x) == len(y) and all(map(_equal, x, y))
+def is_same_result(x: Any, y: Any, step: str) -> bool:
+    """Whether `x`, a replay's, is `y`, what the step itself gives. Raises `CaptureError` if there's no telling."""
+    if hasattr(type(y), "__primitive__"):  # a replay gives the plain array
+        y = y.data
+    if type(x) is not type(y):
+        return False
+    if on_device(x):
+        return _have_same_bits(values_of(x), values_of(y))
     if isinstance(x, (np.ndarray, np.generic)):
-        return type(x) is type(y) and x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
-    if isinstance(x, dict):
-        return str(x) == str(y)
-    return x is y or not isinstance(x, (int, float, str)) or x == y
+        return _have_same_bits(x, y)
+    if same(x, y):
+        return True
+    if is_leaf(x) and is_leaf(y):
+        return _is_equal(x, y, step)
+    parts, others = list(parts_at_steps(x)), list(parts_at_steps(y))
+    if [at for at, _ in parts] != [at for at, _ in others]:
+        return False
+    return all(is_same_result(one, two, step) for (_, one), (_, two) in zip(parts, others))
+
+
+def _have_same_bits(x: Any, y: Any) -> bool:
+    return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+def _is_equal(x: Any, y: Any, step: str) -> bool:
+    """Whether two things without parts are equal. An object that compares itself only with itself can't tell."""
+    if type(x).__eq__ is object.__eq__:
+        raise CaptureError(
+            f"{step}: check= can't compare a {type(x).__name__}, which the step returns, with another. @functor above "
+            "the class says what's in it; or return that"
+        )
+    if isinstance(x, (float, complex)):
+        return False  # `same` has looked at their bits
+    return bool(x == y)

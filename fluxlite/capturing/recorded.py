@@ -8,6 +8,7 @@ buffer from then on; a view of it needs no call, since it shows whatever is in t
 import functools
 import inspect
 import operator
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -490,13 +491,19 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
 
 
 class CapturedGenerator:
-    """A random number generator: each replay draws from the real one, as the step would."""
+    """A random number generator: each replay draws from the real one, as the step would.
+
+    Threads that were there before may draw on meanwhile: what they do isn't the step's.
+    """
 
     def __init__(self, generator: Any, program: Program) -> None:
         self._generator = generator
         self._program = program
+        self._others = set(threading.enumerate()) - {threading.current_thread()}
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        if threading.current_thread() in self._others:
+            return self._generator.random(size, dtype, out)
         if size is None and out is None:
             raise refusal("a random number of Python's", "Draw an array: rng.random(shape)")
         if out is not None:
@@ -504,7 +511,21 @@ class CapturedGenerator:
         return draw(self._program, self._generator, size, dtype)
 
     def __getattr__(self, name: str) -> Any:
+        if threading.current_thread() in self._others:
+            return getattr(self._generator, name)
         raise refusal(f"rng.{name}", "Draw with rng.random(shape, dtype=np.float32), and compute from that")
+
+
+def generators_of(calls: list[Call]) -> list:
+    """The generators that these calls draw from."""
+    found: dict[int, Any] = {}
+    for call in calls:
+        if call.form == "draw":
+            generator = getattr(call.function, "__self__", None)
+            if generator is None:  # a device's, whichever it has today
+                generator = call.args[0].rng
+            found[id(generator)] = generator
+    return list(found.values())
 
 
 def draw(program: Program, generator: Any, shape: Any, dtype: Any) -> Any:

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import random
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -53,11 +54,9 @@ class Recording:
             self._check_containers()
             self._check_nothing_is_kept()
             program.check_unchanged()
-            if _state_of_pythons_generators() != before:
-                raise CaptureError(
-                    f"{name_of(self._step)} draws from Python's random or np.random, and a replay would repeat the "
-                    "numbers. Draw from rng = np.random.default_rng(), or give them as an argument"
-                )
+            self._has_drawn = _state_of_pythons_generators() != before
+            if self._has_drawn and threading.active_count() == 1:
+                raise CaptureError(self._words_for_draws())
             self._check_arguments()
         except CaptureError:
             program.undo()
@@ -135,6 +134,8 @@ class Recording:
         """Why this run can't be replayed yet, in words; '' if it can."""
         if self._earlier is None:
             return "it has run once"
+        if self._has_drawn:
+            return f"{self._words_for_draws()}. If it's another thread that draws, give that one a generator of its own"
         if self._lost:
             return (
                 f"{name_of(self._step)} changes {', '.join(dict.fromkeys(self._lost[:4]))}: a replay wouldn't. "
@@ -146,6 +147,12 @@ class Recording:
                 "repeat one. Return arrays, and what else you need outside of the step"
             )
         return disagreement(self._earlier, self.program)
+
+    def _words_for_draws(self) -> str:
+        return (
+            f"{name_of(self._step)} draws from Python's random or np.random, and a replay would repeat the "
+            "numbers. Draw from rng = np.random.default_rng(), or give them as an argument"
+        )
 
     def plan(self) -> Plan:
         results = Results(self._form, self._outputs, self._are_numbers)

@@ -132,12 +132,12 @@ class CapturedStep:
         plan = self.plans.get(key)
         if plan is None:
             return self._record(key, args, kwargs, others)
-        if self.check:
-            self._calls += 1
-            if self._calls % self.check == 0:
-                return checked_call(self, plan, arrays, others, args, kwargs)
+        self._calls += 1
         try:
-            result = plan.run(args, kwargs)
+            if self.check and self._calls % self.check == 0:
+                result = checked_call(self, plan, arrays, others, args, kwargs)
+            else:
+                result = plan.run(args, kwargs)
         except BaseException as error:
             self._note_line(plan, error)
             raise

@@ -6,6 +6,7 @@ import contextvars
 import dataclasses
 import functools
 import os
+import queue
 import random
 import sys
 import threading
@@ -714,3 +715,111 @@ def test_many_floats_as_arguments_are_said():
     for i in range(20):
         run(X, i / 7)
     assert "is captured again and again" in "".join(fl.notices())
+
+
+# -- check= looks at all of it -----------------------------------------------------------------------------------------
+
+
+def times_the_factor(own):
+    def step(x):
+        (grads,) = fl.gradient(lambda m: np.sum(m(x) * own.w), own.model)
+        return fl.fmap(lambda g: g * float(os.environ["FACTOR"]) if isinstance(g, np.ndarray) else g, grads)
+
+    return step
+
+
+def with_a_factor():
+    return types.SimpleNamespace(model=fl.Dense(3, 2, rng=np.random.default_rng(0)), w=np.ones(2, np.float32))
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_check_compares_what_gradients_hold_also_after_something_was_replaced(monkeypatch, is_replaced):
+    monkeypatch.setenv("FACTOR", "1")
+    own = with_a_factor()
+    run = fl.captured(times_the_factor(own), check=1)
+    for _ in range(4):
+        run(X)
+    if is_replaced:
+        own.w = np.full(2, 3, np.float32)
+        for _ in range(4):
+            grads = run(X)
+        np.testing.assert_array_equal(grads.bias, np.full(2, 18, np.float32))
+    monkeypatch.setenv("FACTOR", "2")
+    with pytest.raises(fl.CaptureError, match="a replay doesn't give what the step itself gives"):
+        run(X)
+
+
+def test_check_takes_results_of_all_kinds_and_refuses_what_it_cannot_compare():
+    w = fl.param(np.ones(3, np.float32))
+    frozen = fl.Dense(2, 2)
+    run = fl.captured(lambda x: (w, frozen, {"a": [x.dtype, float("nan"), None]}, Pair(x, "b"), slice(3)), check=1)
+    for _ in range(4):
+        run(X)
+    run = fl.captured(lambda x: (x, Plain()), check=1)
+    with pytest.raises(fl.CaptureError, match="check= can't compare a Plain, which the step returns"):
+        for _ in range(4):
+            run(X)
+
+
+# -- another thread ----------------------------------------------------------------------------------------------------
+
+
+class Worker:
+    """A thread that calls `work` whenever it's asked to, such as one that reads batches ahead."""
+
+    def __init__(self, work):
+        self.asked, self.done = queue.SimpleQueue(), queue.SimpleQueue()
+        self.thread = threading.Thread(target=self.go_on)
+        self.work = work
+
+    def go_on(self):
+        while self.asked.get():
+            error = None
+            try:
+                self.work()
+            except fl.CaptureError as raised:
+                error = raised
+            self.done.put(error)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self.asked.put(0)
+        self.thread.join()
+
+
+@pytest.mark.parametrize("draw", [lambda rng: rng.random(3), lambda rng: rng.permutation(3), lambda rng: rng.random()])
+def test_another_threads_draws_from_a_generator_of_its_own_are_its_own(draw):
+    own = types.SimpleNamespace(rng=np.random.default_rng(0), k=2.0)
+    with Worker(lambda: draw(own.rng)) as worker:
+
+        def step(x):
+            worker.asked.put(1)
+            assert worker.done.get() is None
+            return x * own.k
+
+        run = fl.captured(step)
+        for _ in range(4):
+            assert (run(X) == X * 2).all()
+    assert run.plans
+    expected = np.random.default_rng(0)
+    for _ in range(2):  # the step has run twice, and was replayed then
+        draw(expected)
+    assert own.rng.bit_generator.state == expected.bit_generator.state
+
+
+def test_another_thread_that_draws_from_pythons_generator_now_and_then_does_no_harm():
+    draws = [random.random]
+    with Worker(lambda: draws and draws.pop()()) as worker:
+
+        def step(x):
+            worker.asked.put(1)
+            assert worker.done.get() is None
+            return x * 2
+
+        run = fl.captured(step)
+        for _ in range(4):
+            assert (run(X) == X * 2).all()
+    assert run.plans
