@@ -133,7 +133,8 @@ def _have_same_bits(x: Any, y: Any) -> bool:
 
 def _is_equal(x: Any, y: Any, step: str) -> bool:
     """Whether two things without parts are equal. An object that compares itself only with itself can't tell."""
-    if type(x).__eq__ is object.__eq__:
+    compares: Any = type(x).__eq__
+    if compares is object.__eq__:
         raise CaptureError(
             f"{step}: check= can't compare a {type(x).__name__}, which the step returns, with another. @functor above "
             "the class says what's in it; or return that"

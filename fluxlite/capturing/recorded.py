@@ -61,19 +61,22 @@ OPERATORS = {
 }  # fmt: skip
 
 
-def opened(x: Any) -> Any:
+# -- an argument of a call: as the call takes it, and as the notes have it ---------------------------------------------
+
+
+def to_values(x: Any) -> Any:
     """The plain values in an argument. What NumPy gave as a number is one here, so it does with it what it would do."""
-    return _replaced(x, _value_of)
+    return replaced(x, _value_of)
 
 
-def _arrays_of(x: Any) -> Any:
+def to_arrays(x: Any) -> Any:
     """The same with arrays of shape () for NumPy's numbers: for methods of arrays."""
-    return _replaced(x, _array_of)
+    return replaced(x, _array_of)
 
 
-def _noted(x: Any) -> Any:
+def to_notes(x: Any) -> Any:
     """An argument as it's noted: buffers, and the `Number` of each number that the host computes."""
-    return _replaced(x, _buffer_of)
+    return replaced(x, _note_of)
 
 
 def _value_of(x: Any) -> Any:
@@ -90,21 +93,25 @@ def _array_of(x: Any) -> Any:
     return x.value
 
 
-def _buffer_of(x: Any) -> Any:
+def _note_of(x: Any) -> Any:
     if type(x) is CapturedNumber:
         return x.number
     return x.value
 
 
-def _replaced(x: Any, replace: Callable[[Any], Any]) -> Any:
+def replaced(x: Any, replace: Callable[[Any], Any]) -> Any:
+    """`x`, nested tuples, lists and dicts, with ``replace(part)`` for each captured array or number in it."""
     kind = type(x)
     if kind is CapturedNumber or isinstance(x, CapturedArray):
         return replace(x)
     if kind is tuple or kind is list:
-        return kind([_replaced(part, replace) for part in x])
+        return kind([replaced(part, replace) for part in x])
     if kind is dict:
-        return {key: _replaced(part, replace) for key, part in x.items()}
+        return {key: replaced(part, replace) for key, part in x.items()}
     return x
+
+
+# -- noting a call -----------------------------------------------------------------------------------------------------
 
 
 stand_ins_on_devices: list[type["CapturedArray"]] = []  # `on_device.py` has it
@@ -122,7 +129,7 @@ def wrap(program: Program, x: np.ndarray, is_number: bool = False) -> "CapturedA
     return made
 
 
-def _is_asked_first(kind: type) -> bool:
+def is_asked_first(kind: type) -> bool:
     """Whether arrays of this type, tracked ones or those of a device, say what a call with them is."""
     return hasattr(kind, "__primitive__") or kind in stand_ins_on_devices
 
@@ -130,74 +137,71 @@ def _is_asked_first(kind: type) -> bool:
 def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], form: str = "copied") -> Any:
     """``function(*args, **kwargs)``, noted; its result is a buffer from now on."""
     program.check_thread()
-    if function in QUESTIONS:
-        return function(*opened(args), **opened(kwargs))
-    if function is np.nan_to_num and not kwargs.get("copy", True):
-        raise refusal("np.nan_to_num(x, copy=False)", "x[...] = np.nan_to_num(x)")
-    if function in BY_VALUE or (function is np.where and len(args) == 1):
-        raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
-    values = opened(args)
+    values = to_values(args)
     if function in _METHODS_OF_ARRAYS:
-        values = _arrays_of(args)
-    keywords = opened(kwargs)
-    program.check_unchanged(_noted(args), _noted(kwargs))
-    result = function(*values, **keywords)
+        values = to_arrays(args)
+    noted = Call(form, function, to_notes(args), to_notes(kwargs))
+    program.check_unchanged(noted.args, noted.kwargs)
+    result = function(*values, **to_values(kwargs))
     if isinstance(result, (tuple, list)):
-        several = [_note(program, function, args, kwargs, values, x, "item", i) for i, x in enumerate(result)]
-        if hasattr(result, "_make"):  # a named tuple, as np.linalg.svd gives
-            return result._make(several)
-        return type(result)(several)
-    return _note(program, function, args, kwargs, values, result, form)
+        return several(result, [_receive(program, _item_of(noted, i), x) for i, x in enumerate(result)])
+    return _receive(program, noted, result)
 
 
-def _note(
-    program: Program, function: Any, args: tuple, kwargs: dict[str, Any], values: tuple, result: Any, form: str,
-    item: int = 0,
-) -> Any:  # fmt: skip
+def several(like: Any, parts: list) -> Any:
+    """What stands in for several results: a tuple or list like the one that the call gave."""
+    if hasattr(like, "_make"):  # a named tuple, as np.linalg.svd gives
+        return like._make(parts)
+    return type(like)(parts)
+
+
+def _item_of(call: Call, number: int) -> Call:
+    """A call for one of several results."""
+    return Call("item", call.function, call.args, call.kwargs, item=number)
+
+
+def _receive(program: Program, noted: Call, result: Any) -> Any:
+    """A result as the step gets it: a view of an argument, or a buffer, which each replay fills by the call `noted`."""
     if not isinstance(result, (np.ndarray, np.generic)):
-        raise refusal(f"{getattr(function, '__name__', function)}, which gives {in_words(result)},")
-    if type(result) is np.ndarray:
-        roots = [id(root_of(x)) for x in arrays_in((_noted(args), _noted(kwargs)))]
-        if id(root_of(result)) in roots:
-            if set(roots) != {id(root_of(result))} and function not in (np.broadcast_arrays, np.meshgrid):
-                name = getattr(function, "__name__", function)
-                raise refusal(
-                    f"np.{name} with positions that are arrays or NumPy's numbers",
-                    "x[np.array([i])] makes a copy of a row",
-                )
-            return wrap(program, result)  # a view, which is made once
-    buffer = program.new(result)
-    if buffer.dtype.hasobject:
+        raise refusal(f"{name_of(noted.function)}, which gives {in_words(result)},")
+    if type(result) is np.ndarray and _is_view(noted, result):
+        return wrap(program, result)  # it's made once, and shows whatever is in the buffer
+    noted.out = program.new(result)
+    if noted.out.dtype.hasobject:
         raise refusal("a computation with an array of Python's objects")
-    made = wrap(program, buffer, isinstance(result, np.generic))
-    program.add(Call(form, function, _noted(args), _noted(kwargs), buffer, item=item))
+    made = wrap(program, noted.out, isinstance(result, np.generic))
+    program.add(noted)
     return made
 
 
-@functools.cache
-def _place_of_out(function: Any) -> int | None:
-    """Which positional argument of one of NumPy's functions is where the result goes; None if there's none."""
-    if function is np.dot:
-        return 2
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except ValueError:  # it's written in C, and says nothing
-        return None
-    for place, parameter in enumerate(parameters):
-        if parameter.name == "out" and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-            return place
-    return None
+def _is_view(noted: Call, result: np.ndarray) -> bool:
+    """Whether `result` shows memory of an argument. Raises if which part it shows depends on another one's values."""
+    roots = {id(root_of(x)) for x in noted.reads()}
+    own = id(root_of(result))
+    if own not in roots:
+        return False
+    if roots != {own} and noted.function not in (np.broadcast_arrays, np.meshgrid):
+        raise refusal(
+            f"np.{name_of(noted.function)} with positions that are arrays or NumPy's numbers",
+            "x[np.array([i])] makes a copy of a row",
+        )
+    return True
+
+
+def name_of(function: Any) -> str:
+    """A function's name, in messages."""
+    return getattr(function, "__name__", f"{function}")
 
 
 def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], out: Any, form: str) -> Any:
     """``function(*args, out=out)``, noted."""
     program.check_thread()
-    target = opened(out)
-    values = opened(args)
+    target = to_values(out)
+    values = to_values(args)
     program.check_unchanged(values, target)
     program.before_change(target)
-    function(*values, out=target, **opened(kwargs))
-    program.add(Call(form, function, _noted(args), _noted(kwargs), target, changes=(target,)))
+    function(*values, out=target, **to_values(kwargs))
+    program.add(Call(form, function, to_notes(args), to_notes(kwargs), target, changes=(target,)))
     return out
 
 
@@ -207,20 +211,18 @@ def change(
     """``function(*args)``, which changes `target` in place, noted."""
     program.check_thread()
     if isinstance(target, np.generic):
-        raise TypeError(
-            f"{getattr(function, '__name__', function)} changes an array in place, got a {target.dtype} number"
-        )
+        raise TypeError(f"{name_of(function)} changes an array in place, got a {target.dtype} number")
     kwargs = kwargs or {}
-    values = _arrays_of(args)
+    values = to_arrays(args)
     program.check_unchanged(values, target)
     program.before_change(target)
-    function(*values, **opened(kwargs))
-    program.add(Call("in place", function, _noted(args), _noted(kwargs), changes=(target,)))
+    function(*values, **to_values(kwargs))
+    program.add(Call("in place", function, to_notes(args), to_notes(kwargs), changes=(target,)))
 
 
 def write(program: Program, target: np.ndarray, value: Any) -> None:
     """``target[...] = value``, noted."""
-    values = opened(value)
+    values = to_values(value)
     if is_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
         return
     change(program, np.copyto, (target, value), target, {"casting": "unsafe"})
@@ -234,8 +236,8 @@ def are_one(x: np.ndarray, y: np.ndarray) -> bool:
 def compute_number(program: Program, ufunc: Any, operands: tuple) -> Any:
     """An operator between Python's numbers: the result stays one, which each replay computes."""
     function: Any = OPERATORS[ufunc]
-    value = function(*opened(operands))
-    return CapturedNumber(program.compute_number(function, _noted(operands), value), program)
+    value = function(*to_values(operands))
+    return CapturedNumber(program.compute_number(function, to_notes(operands), value), program)
 
 
 def _refusing(name: str, fix: str = "") -> Any:
@@ -276,10 +278,10 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         raise TypeError("unhashable type: 'numpy.ndarray'")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        if any(_is_asked_first(type(x)) for x in (*inputs, *(out or ()))):
+        if any(is_asked_first(type(x)) for x in (*inputs, *(out or ()))):
             return NotImplemented
         if method == "at":
-            change(self.program, ufunc.at, inputs, opened(inputs[0]))
+            change(self.program, ufunc.at, inputs, to_values(inputs[0]))
             return None
         function = ufunc
         form = "ufunc" if ufunc.nout == 1 else "copied"
@@ -296,50 +298,11 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         return call(self.program, function, inputs, kwargs, form)
 
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        program = self.program
-        if any(map(_is_asked_first, types)):
+        if any(map(is_asked_first, types)):
             return NotImplemented
-        if function in _FILLED:
-            made = wrap(program, program.new(function(*opened(args), **opened(kwargs))))
-            if _FILLED[function] is not None:
-                write(program, made.value, _FILLED[function])
-            return made
-        if function is np.full_like:
-            return _full_like(program, *args, **kwargs)
-        if function in MADE_LIKE:
-            kwargs = {key: value for key, value in kwargs.items() if key != "like"}
-            if arrays_in((_noted(args), _noted(kwargs))):
-                return call(program, function, args, kwargs)
-            constant = function(*args, **kwargs)
-            made = wrap(program, program.new(np.empty_like(constant)))
-            write(program, made.value, constant)
-            return made
-        if function is np.copyto:
-            change(program, np.copyto, args, opened(args[0]), kwargs)
-            return None
-        if function in _IN_PLACE:
-            change(program, function, args, opened(args[0]), kwargs)
-            return None
-        place = _place_of_out(function)
-        if place is not None and len(args) > place and args[place] is not None:
-            kwargs = {**kwargs, "out": args[place]}
-            args = args[:place]
-        out = kwargs.get("out")
-        if out is not None:
-            kwargs = {key: value for key, value in kwargs.items() if key != "out"}
-            return call_into(program, function, args, kwargs, out, "out")
-        if len(args) <= 2 and not kwargs.keys() - {"axis", "keepdims"}:
-            axis = kwargs.get("axis")
-            if len(args) == 2:
-                axis = args[1]
-            keywords = {"axis": axis, "keepdims": kwargs.get("keepdims", False)}
-            if function in _REDUCTIONS:
-                return call(program, _REDUCTIONS[function].reduce, args[:1], keywords, "reduce")
-            if function is np.mean and args[0].dtype.char in "fd":
-                total = call(program, np.add.reduce, args[:1], keywords, "reduce")
-                total /= args[0].size // max(total.size, 1)
-                return total
-        return call(program, function, args, kwargs, "out" if function in _HAVE_OUT else "copied")
+        self.program.check_thread()
+        record = _WAYS.get(function, _record_function)
+        return record(self.program, function, args, kwargs)
 
     # -- indexing ------------------------------------------------------------------------------------------------------
 
@@ -348,7 +311,7 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         if parts is None or self.is_number:
             return call(self.program, operator.getitem, (self, index), {})
         view = wrap(self.program, self.value[parts])
-        if isinstance(self.value[opened(index)], np.generic):  # a number is a copy
+        if isinstance(self.value[to_values(index)], np.generic):  # a number is a copy
             view = view.copy()
             view.is_number = True
         return view
@@ -438,12 +401,6 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
     __deepcopy__ = _refusing("copy.deepcopy")
 
 
-def _full_like(program: Program, like: Any, fill_value: Any, **kwargs: Any) -> Any:
-    made = wrap(program, program.new(np.empty_like(opened(like), **kwargs)))
-    write(program, made.value, fill_value)
-    return made
-
-
 def _parts_of(index: Any) -> tuple | None:
     """An index that makes a view, with an Ellipsis, so that it makes one of a single element too. None: a copy."""
     parts = index if type(index) is tuple else (index,)
@@ -469,7 +426,7 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
         self.program = program
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        if any(_is_asked_first(type(x)) for x in (*inputs, *(out or ()))):
+        if any(is_asked_first(type(x)) for x in (*inputs, *(out or ()))):
             return NotImplemented
         if out and type(out[0]) is CapturedNumber:  # ``n += 1`` makes a new number
             out = None
@@ -482,12 +439,152 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
         return call(self.program, ufunc, inputs, kwargs, "ufunc")
 
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        if any(map(_is_asked_first, types)):
+        if any(map(is_asked_first, types)):
             return NotImplemented
-        return call(self.program, function, args, kwargs)
+        self.program.check_thread()
+        record = WAYS_OF_ALL.get(function, call)
+        return record(self.program, function, args, kwargs)
 
     def __repr__(self) -> str:
         return f"captured(number, {self.number.value!r})"
+
+
+# -- how NumPy's functions are recorded, each by ``record(program, function, args, kwargs)`` ---------------------------
+
+
+def answer(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A question that needs no values is answered at once, and not noted."""
+    return function(*to_values(args), **to_values(kwargs))
+
+
+def refuse_by_value(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> NoReturn:
+    raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
+
+
+def _record_where(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Of a condition alone, it gives the positions."""
+    if len(args) == 1:
+        refuse_by_value(program, function, args, kwargs)
+    return call(program, function, args, kwargs)
+
+
+def _record_nan_to_num(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    copy = kwargs.get("copy", True)
+    if len(args) > 1:
+        copy = args[1]
+    if not copy:
+        raise refusal("np.nan_to_num(x, copy=False)", "x[...] = np.nan_to_num(x)")
+    return call(program, function, args, kwargs)
+
+
+def _record_filled(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``np.zeros_like`` and its kin: a buffer, which each replay fills."""
+    made = wrap(program, program.new(answer(program, function, args, kwargs)))
+    if _FILLED[function] is not None:
+        write(program, made.value, _FILLED[function])
+    return made
+
+
+def _record_full_like(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    return _full_like(program, *args, **kwargs)
+
+
+def _full_like(program: Program, like: Any, fill_value: Any, **kwargs: Any) -> Any:
+    made = wrap(program, program.new(np.empty_like(to_values(like), **kwargs)))
+    write(program, made.value, fill_value)
+    return made
+
+
+def _record_made_like(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``np.arange(3, like=x)`` and its kin: what's made of constants is a buffer that gets a copy of them."""
+    kwargs = {key: value for key, value in kwargs.items() if key != "like"}
+    if arrays_in((to_notes(args), to_notes(kwargs))):
+        return call(program, function, args, kwargs)
+    constant = function(*args, **kwargs)
+    made = wrap(program, program.new(np.empty_like(constant)))
+    write(program, made.value, constant)
+    return made
+
+
+def record_in_place(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+    change(program, function, args, to_values(args[0]), kwargs)
+
+
+def _record_reduction(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``np.sum`` and its kin, by what NumPy itself calls: it's quicker without the way there."""
+    keywords = _axis_and_keepdims(args, kwargs)
+    if keywords is None:
+        return _record_function(program, function, args, kwargs)
+    return call(program, _REDUCTIONS[function].reduce, args[:1], keywords, "reduce")
+
+
+def _record_mean(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    keywords = _axis_and_keepdims(args, kwargs)
+    if keywords is None or args[0].dtype.char not in "fd":
+        return _record_function(program, function, args, kwargs)
+    total = call(program, np.add.reduce, args[:1], keywords, "reduce")
+    total /= args[0].size // max(total.size, 1)
+    return total
+
+
+def _axis_and_keepdims(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """What a reduction of an array is asked for; None if that's more than these two."""
+    if not 1 <= len(args) <= 2 or kwargs.keys() - {"axis", "keepdims"}:
+        return None
+    axis = kwargs.get("axis")
+    if len(args) == 2:
+        axis = args[1]
+    return {"axis": axis, "keepdims": kwargs.get("keepdims", False)}
+
+
+def _record_function(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Any other function: into the array that's given as `out`, or into a buffer of its own."""
+    place = _place_of_out(function)
+    if place is not None and len(args) > place and args[place] is not None:
+        kwargs = {**kwargs, "out": args[place]}
+        args = args[:place]
+    out = kwargs.get("out")
+    if out is not None:
+        kwargs = {key: value for key, value in kwargs.items() if key != "out"}
+        return call_into(program, function, args, kwargs, out, "out")
+    form = "out" if function in _HAVE_OUT else "copied"
+    return call(program, function, args, kwargs, form)
+
+
+@functools.cache
+def _place_of_out(function: Any) -> int | None:
+    """Which positional argument of one of NumPy's functions is where the result goes; None if there's none."""
+    if function is np.dot:
+        return 2
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except ValueError:  # it's written in C, and says nothing
+        return None
+    for place, parameter in enumerate(parameters):
+        if parameter.name == "out" and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            return place
+    return None
+
+
+# Those that are recorded otherwise than `_record_function` does: for numbers too, and for arrays on the host.
+WAYS_OF_ALL: dict[Any, Callable] = {
+    **dict.fromkeys(QUESTIONS, answer),
+    **dict.fromkeys(BY_VALUE, refuse_by_value),
+    np.where: _record_where,
+    np.nan_to_num: _record_nan_to_num,
+}
+_WAYS: dict[Any, Callable] = {
+    **WAYS_OF_ALL,
+    **dict.fromkeys(_FILLED, _record_filled),
+    np.full_like: _record_full_like,
+    **dict.fromkeys(MADE_LIKE, _record_made_like),
+    **dict.fromkeys(_IN_PLACE | {np.copyto}, record_in_place),
+    **dict.fromkeys(_REDUCTIONS, _record_reduction),
+    np.mean: _record_mean,
+}
+
+
+# -- random numbers ----------------------------------------------------------------------------------------------------
 
 
 class CapturedGenerator:
