@@ -24,7 +24,7 @@ from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
 from ..words import explained, in_words
 from .backward import pull_back
 from .freezing import Level, is_frozen
-from .modes import this_thread
+from .modes import gradient_calls
 from .state import Snapshot, keep_state, snapshots_of
 from .tracked import TrackedArray, as_base_class, call_numbers, plain
 
@@ -218,7 +218,7 @@ def track(x: Any, level: Level, may_train: int = ALSO_NUMBERS) -> Any:
 
 def run_in_training(f: Callable, *args: Tree) -> Any:
     """``f(*args)``, with the layers in training. If it changes a read-only array, NumPy can't say why it is one."""
-    this_thread.gradients += 1
+    gradient_calls.open += 1
     try:
         return f(*args)
     except ValueError as error:
@@ -226,7 +226,7 @@ def run_in_training(f: Callable, *args: Tree) -> Any:
             error.args = (f"{error}: {_INSTEAD}",)
         raise
     finally:
-        this_thread.gradients -= 1
+        gradient_calls.open -= 1
 
 
 _INSTEAD = (

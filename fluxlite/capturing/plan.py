@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .overlaps import pairs_to_keep_apart
 from .places import GONE, Places, same, same_contents
 from .program import Call, CaptureError, Number, Program, arrays_in, is_array, on_device, root_of
 from .recorded import NUMBERS
@@ -315,7 +316,7 @@ class Plan:
         lines += [f"        {line}" for line in checks(arguments[0], arguments[1], writer)]
         lines += [f"        if {test}: return missed" for test in _joined(guards(places, writer))]
         lines += ["    except gone_since:", "        return missed"]
-        lines += [f"    if {test}: return missed" for test in self._overlaps(writer, program, given, changed_inputs)]
+        lines += [f"    if {test}: return missed" for test in self._overlaps(writer, program, given)]
         for x, name in zip(program.inputs, given):
             if writer.name(x) != name:
                 lines.append(f"    copyto({writer.name(x)}, {name})")
@@ -360,20 +361,15 @@ class Plan:
         ]
         return "\n".join(lines)
 
-    def _overlaps(self, writer: Writer, program: Program, given: list[str], changed: set[int]) -> list[str]:
+    def _overlaps(self, writer: Writer, program: Program, given: list[str]) -> list[str]:
         """Tests for two names of one piece of memory, of which one is changed, and the other is a copy in a replay."""
-        outside = {id(root_of(x)): root_of(x) for call in self.calls for x in call.changes}
-        outside = {key: x for key, x in outside.items() if key not in program.made}
-        read = {id(root_of(x)): root_of(x) for call in self.calls for x in call.reads()}
-        read = {key: x for key, x in read.items() if key not in program.made}
         found = []
-        for x, name in zip(program.inputs, given):
-            if writer.name(x) != name:
-                found += [f"share({name}, {writer.thing(root)})" for root in outside.values()]
-        for x, name in zip(program.inputs, given):
-            if id(root_of(x)) in changed:
-                found += [f"share({name}, {other})" for other in given if other != name]
-                found += [f"share({name}, {writer.thing(root)})" for root in read.values()]
+        for number, other in pairs_to_keep_apart(program, self.calls):
+            name = given[number]
+            if type(other) is int:
+                found.append(f"share({name}, {given[other]})")
+            elif writer.name(program.inputs[number]) != name:
+                found.append(f"share({name}, {writer.thing(other)})")
         return found
 
     def _finish(self, error: BaseException, values: dict[str, Any]) -> None:

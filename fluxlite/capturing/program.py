@@ -46,12 +46,14 @@ def users_line() -> Line:
     return Line(f"{file}, line {frame.f_lineno}")
 
 
-class _Thread(threading.local):
-    refused: "CaptureError | None" = None  # the first refusal of the run in this thread
+class _Run(threading.local):
+    """What's to know of the recorded run in this thread."""
+
+    refused: "CaptureError | None" = None  # its first refusal
     is_over = False  # the step has returned, and what it assigned is kept
 
 
-this_run = _Thread()
+this_run = _Run()
 
 
 def refusal(what: str, fix: str = "") -> CaptureError:

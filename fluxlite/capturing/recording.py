@@ -12,8 +12,9 @@ import numpy as np
 from ..tree.ties import copy_of
 from .agreement import disagreement, other_result
 from .on_device import DevicePlan
+from .overlaps import pairs_to_keep_apart
 from .plan import Plan, Results
-from .program import CaptureError, Program, is_array, refusal, root_of, this_run, values_of
+from .program import CaptureError, Program, refusal, root_of, this_run, values_of
 from .search import reachable_places
 from .signature import filled, stand_ins, template
 
@@ -99,22 +100,17 @@ class Recording:
 
     def _check_arguments(self) -> None:
         """Two names for one piece of memory, of which one is changed, would be two pieces in a replay."""
-        roots = {id(root): root for call in self.program.calls for root in map(root_of, call.changes)}
-        outside = [root for key, root in roots.items() if key not in self.program.made]
-        read = [x for call in self.program.calls for x in call.reads() if id(root_of(x)) not in self.program.made]
-        for number, x in enumerate(self._given):
-            others = list(outside)
-            if id(root_of(self.program.inputs[number])) in roots:
-                others += read
-            for other, copy in enumerate(self.program.inputs):
-                if other != number and id(root_of(copy)) in roots:
-                    others.append(self._given[other])
-            for y in others:
-                if is_array(x) and np.may_share_memory(values_of(x), values_of(y)):
-                    raise CaptureError(
-                        f"{name_of(self._step)}: an argument of shape {x.shape} shares memory with an array that "
-                        "the step changes. Give it a copy: x.copy()"
-                    )
+        for number, other in pairs_to_keep_apart(self.program, self.program.calls):
+            x = self._given[number]
+            if isinstance(x, np.generic):  # a number is nobody's memory
+                continue
+            if type(other) is int:
+                other = self._given[other]
+            if np.may_share_memory(values_of(x), values_of(other)):
+                raise CaptureError(
+                    f"{name_of(self._step)}: an argument of shape {x.shape} shares memory with an array that "
+                    "the step changes. Give it a copy: x.copy()"
+                )
 
     def _check_containers(self) -> None:
         for kind in self._changed_containers:

@@ -6,9 +6,9 @@ import threading
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
-from ..autodiff.modes import this_thread
+from ..autodiff.modes import gradient_calls
 from ..helping import AsWritten
 from ..messages import notice
 from ..words import check_callable, check_whole
@@ -20,14 +20,24 @@ from .signature import signature
 
 _KEPT = 8  # plans of one step: a smaller last batch and a validation batch are calls of another shape
 _MANY = 10  # captures after which it says what keeps changing
-_RUNS = 4  # at most this many, until two in a row agree
+_MOST_RUNS = 3  # recorded ones: if the last two of them don't agree either, it gives up
 
 
-class _Thread(threading.local):
-    capturing = False  # a step is being recorded in this thread
+class _Recording(threading.local):
+    is_on = False  # in this thread
 
 
-_this_thread = _Thread()
+_recording = _Recording()
+
+
+class _Tries(NamedTuple):
+    """The recorded runs with one signature that haven't led to a replay yet."""
+
+    runs: int
+    latest: Program | None  # what the latest one did
+
+
+_NO_TRIES = _Tries(0, None)
 
 
 class Switch:
@@ -67,8 +77,7 @@ class CapturedStep:
         self._lock = threading.RLock()  # two threads would write into the same buffers
         self.plans: dict[Any, Plan] = {}  # the latest last
         self._latest: Plan | None = None
-        self._earlier: dict[Any, Program] = {}  # what the latest recorded run did, for each signature
-        self._runs: dict[Any, int] = {}
+        self._tries: dict[Any, _Tries] = {}  # by signature; the latest last
         self._captures = 0
         self._calls = 0
 
@@ -77,8 +86,7 @@ class CapturedStep:
         with self._lock:
             self.plans.clear()
             self._latest = None
-            self._earlier.clear()
-            self._runs.clear()
+            self._tries.clear()
             self._captures = 0
 
     def explain(self) -> str:
@@ -103,19 +111,19 @@ class CapturedStep:
         return captured, (self.eager, self.check)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if SWITCH.is_off or _this_thread.capturing or this_thread.gradients:
+        if SWITCH.is_off or _recording.is_on or gradient_calls.open:
             return self.eager(*args, **kwargs)
         with self._lock:
             latest = self._latest
             if latest is None or self.check:
-                return self._look_up(args, kwargs)
+                return self._replay_or_record(args, kwargs)
             try:
                 result = latest.run(args, kwargs)
             except BaseException as error:
                 self._note_line(latest, error)
                 raise
             if result is MISSED:
-                return self._look_up(args, kwargs)
+                return self._replay_or_record(args, kwargs)
             return result
 
     def _note_line(self, plan: Plan, error: BaseException) -> None:
@@ -124,7 +132,7 @@ class CapturedStep:
         if line:
             error.add_note(f"in a replay of {self.__qualname__}: {line}")
 
-    def _look_up(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _replay_or_record(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that's not like the latest: replay another plan, or record one."""
         arrays: list = []
         others: list = []
@@ -151,38 +159,36 @@ class CapturedStep:
     def _forget(self, key: Any) -> None:
         if self.plans.pop(key, None) is self._latest:
             self._latest = None
-        self._earlier.pop(key, None)
-        self._runs.pop(key, None)
+        self._tries.pop(key, None)
 
     def _record(self, key: Any, args: tuple, kwargs: dict[str, Any], others: list) -> Any:
-        """Run the step, and note what it does. If that's what it did the time before, the next call replays it."""
-        recording = Recording(self.eager, args, kwargs, others, self._earlier.get(key))
-        _this_thread.capturing = True
+        """Run the step as it's written, and note what it does. Then there are three ways to go on."""
+        tries = self._tries.get(key, _NO_TRIES)
+        recording = Recording(self.eager, args, kwargs, others, tries.latest)
+        result = self._run(key, recording)
+        trouble = recording.trouble()
+        if not trouble:
+            self._replay_from_now_on(key, recording, others)
+        elif tries.runs + 1 < _MOST_RUNS:
+            self._try_again(key, _Tries(tries.runs + 1, recording.program))
+        else:
+            self._give_up(key, recording, trouble)
+        recording.write_back()
+        return result
+
+    def _run(self, key: Any, recording: Recording) -> Any:
+        _recording.is_on = True
         try:
-            result = recording.run()
+            return recording.run()
         except BaseException:
             self._forget(key)
             raise
         finally:
-            _this_thread.capturing = False
-        self._runs[key] = self._runs.get(key, 0) + 1
-        trouble = recording.trouble()
-        if not trouble:
-            self._earlier.pop(key)
-            self._keep(key, recording, others)
-        elif self._runs[key] < _RUNS - 1 or self._earlier.get(key) is None:
-            self._earlier[key] = recording.program
-            if len(self._earlier) > _KEPT:
-                self._forget(next(iter(self._earlier)))
-                self._say_what_changes()
-        else:
-            recording.program.undo()
-            self._forget(key)
-            raise CaptureError(trouble)
-        recording.write_back()
-        return result
+            _recording.is_on = False
 
-    def _keep(self, key: Any, recording: "Recording", others: list) -> None:
+    def _replay_from_now_on(self, key: Any, recording: Recording, others: list) -> None:
+        """It did what it did the time before, and so will the next calls with this signature."""
+        self._tries.pop(key, None)
         plan = recording.plan()
         if len(self.plans) >= _KEPT:
             self._forget(next(iter(self.plans)))
@@ -196,6 +202,19 @@ class CapturedStep:
         self._captures += 1
         if self._captures == _MANY:
             self._say_what_changes()
+
+    def _try_again(self, key: Any, tries: _Tries) -> None:
+        """It ran for the first time, or not as the time before: the next call is recorded too."""
+        self._tries[key] = tries
+        if len(self._tries) > _KEPT:
+            self._forget(next(iter(self._tries)))
+            self._say_what_changes()
+
+    def _give_up(self, key: Any, recording: Recording, trouble: str) -> NoReturn:
+        """It does something else each time. All is as before this call."""
+        recording.program.undo()
+        self._forget(key)
+        raise CaptureError(trouble)
 
     def _say_what_changes(self) -> None:
         """Something in its signature is another one at each call."""
