@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations import Array, T, Tree
-from ..array_kinds import can_freeze, plain_types, several_cards
+from ..array_kinds import can_freeze, is_plain, several_cards
 from ..arrays import astype, on_card_of, refuse_tensor
 from ..helping import Readable
 from ..tree.contract import functor, is_leaf, kind_of
@@ -122,7 +122,7 @@ class Marked:
         self.flat: Any = None  # a `Flat`; None for a single array
         self.tracked: list = []  # a leaf of `flat` each, tracked if it has a gradient
         self.snapshots: list[Snapshot] = []
-        if type(argument) in plain_types and argument.dtype.kind == "f":  # which needs no walk
+        if is_plain(argument) and argument.dtype.kind == "f":  # which needs no walk
             level.freeze(argument)
             self.stand_in = TrackedArray(argument, level)
             return

@@ -9,11 +9,12 @@
 
 What the rest of fluxlite does for it, a line each:
 
-- `take_steps` in optim/update.py hands a captured parameter's step to `take_captured_step`.
-- `Dropout` draws through `drawn_like`, which a captured array answers in a way of its own.
-- `train(captured=True)` captures its step.
-- A device that launches graphs says so in its ``ArrayKind.graph``: `Order` of devices/graphs.py.
-- Derivatives that are quicker for plain arrays ask whether a type is in `plain_types`. Captured arrays' is.
+- `take_steps` of optim/update.py hands a captured parameter's step to ``ArrayKind.take_step``: `take_captured_step`.
+- `NUMBER_TYPES` of optim/rules.py gets the type of a rule's number that each replay reads.
+- `drawn_like` of arrays.py, through which `Dropout` draws, asks ``ArrayKind.draw``: `draw_like`.
+- `is_plain` of array_kinds.py, which derivatives ask that are quicker on the host, says yes to a captured array there.
+- `train` of training/loop.py, called with ``captured=True``, captures its step.
+- A device that launches graphs says so in ``ArrayKind.graph``: `Order` of devices/graphs.py.
 """
 
 from typing import Any

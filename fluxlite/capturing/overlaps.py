@@ -1,4 +1,4 @@
-"""Two names for one piece of memory, of which one is changed: a replay would have two pieces, since it copies arguments.
+"""Two names for one piece of memory, of which one is changed: a replay would have two, since it copies arguments.
 
 While a step is recorded, that's refused. A replay finds it before anything has happened; then the call is recorded.
 """
