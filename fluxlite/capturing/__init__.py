@@ -3,9 +3,10 @@
 1. ``program.py``: the notes of one run, call by call.
 2. ``recorded.py``: the array that notes the calls it's used in.
 3. ``places.py``: where those arrays stand meanwhile, and what's guarded; ``search.py`` finds what a step reaches.
-4. ``recording.py``, ``agreement.py``: a run, and whether two of them did the same.
-5. ``plan.py``: from notes to a function. ``on_device.py``: the same on a GPU, where a replay is one order.
-6. ``signature.py``, ``step.py``: what the user calls. ``optimizing.py``: rates and counts; ``checking.py``: ``check=``.
+4. ``signature.py``: what a step is called with; ``results.py``: what it gives back.
+5. ``recording.py``: a run. ``agreement.py``: whether two of them did the same; ``overlaps.py``: memory with two names.
+6. ``plan.py``: from notes to a function. ``on_device.py``: the same on a GPU, where a replay is one order.
+7. ``step.py``: what the user calls. ``optimizing.py``: rates and counts; ``checking.py``: ``check=``.
 
 What the rest of fluxlite does for it, a line each:
 

@@ -115,16 +115,3 @@ def _collect(x: Any, found: list) -> None:
 
 def _few(numbers: list) -> str:
     return ", ".join(f"{x!r}" for x in numbers[:4]) or "no number"
-
-
-def other_result(first: Any, second: Any) -> bool:
-    """Whether two runs gave results of different forms, or with other numbers of Python's in them."""
-    if type(first) is not type(second):
-        return True
-    if isinstance(first, (tuple, list)):
-        return len(first) != len(second) or any(map(other_result, first, second))
-    if isinstance(first, dict):
-        return [*first] != [*second] or any(map(other_result, first.values(), second.values()))
-    if isinstance(first, (*NUMBERS, str)):
-        return repr(first) != repr(second)
-    return False

@@ -26,7 +26,7 @@ from .overlaps import pairs_to_keep_apart
 from .places import GONE, Places, same, same_contents
 from .program import Call, CaptureError, Number, Program, arrays_in, is_array, on_device, root_of
 from .recorded import NUMBERS
-from .signature import checks, written
+from .signature import checks
 
 _GONE_SINCE = (AttributeError, LookupError, ValueError)  # what a guard may raise
 _FEW = 12  # things in a container that are compared one by one
@@ -343,7 +343,7 @@ class Plan:
         values = []
         for x, is_number in zip(results.arrays, results.are_numbers):
             values.append(f"{writer.name(x)}{'[()]' if is_number else '.copy()'}")
-        lines.append(f"    return {written(results.form, values, writer)}")
+        lines.append(f"    return {results.form.expression(values, writer)}")
         self.source = "\n".join(lines)
         self.space = writer.space
         self.space |= {"missed": MISSED, "gone_since": _GONE_SINCE, "finish": self._finish, "ndarray": np.ndarray}

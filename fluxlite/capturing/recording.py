@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..tree.ties import copy_of
-from .agreement import disagreement, other_result
+from .agreement import disagreement
 from .on_device import DevicePlan
 from .overlaps import pairs_to_keep_apart
 from .plan import Plan, Results
 from .program import CaptureError, Program, refusal, root_of, this_run, values_of
+from .results import Part, structure_of
 from .search import reachable_places
-from .signature import filled, stand_ins, template
+from .signature import StandIns
 
 
 class Recording:
@@ -47,7 +48,8 @@ class Recording:
             if refused is not None:  # the step has caught it
                 raise refused
             outputs: list = []
-            self._form = program.result = template(result, outputs)
+            self._structure: Part = structure_of(result, outputs)
+            program.result = self._structure
             self._outputs = [x.value for x in outputs]
             self._are_numbers = [x.is_number for x in outputs]
             values = [x[()] if is_number else copy_of(x) for x, is_number in zip(self._outputs, self._are_numbers)]
@@ -64,22 +66,22 @@ class Recording:
             if self.places is not None:
                 self.places.put_back_attributes()
             raise
-        return filled(self._form, values)
+        return self._structure.filled(values)
 
     def _run_recorded(self) -> Any:
         places = self.places = reachable_places(self._step, self._others)
-        self._containers: list = []
-        args, kwargs = stand_ins((self._args, self._kwargs), self.program, self._given, self._containers)
-        before = [_contents(x) for x in self._containers]
+        stand_ins = StandIns(self.program)
+        args, kwargs = stand_ins.of((self._args, self._kwargs))
+        self._given = stand_ins.given
+        containers = stand_ins.containers
+        before = [_contents(x) for x in containers]
         try:
             places.put_stand_ins(self.program)
             with self._refusals():
                 return self._step(*args, **kwargs)
         finally:
-            after = [_contents(x) for x in self._containers]
-            changed = [type(x) for x, now, then in zip(self._containers, after, before) if now != then]
-            self._changed_containers = changed
-            self._containers.clear()
+            after = [_contents(x) for x in containers]
+            self._changed_containers = [type(x) for x, now, then in zip(containers, after, before) if now != then]
             self._lost = places.put_back(self.program)
 
     def _refusals(self) -> Any:
@@ -137,7 +139,7 @@ class Recording:
                 f"{name_of(self._step)} changes {', '.join(dict.fromkeys(self._lost[:4]))}: a replay wouldn't. "
                 "Make it an array that's changed in place, or return it"
             )
-        if other_result(self._earlier.result, self.program.result):
+        if self._earlier.result.terms() != self._structure.terms():
             return (
                 f"{name_of(self._step)} returns another number of Python's than the time before, and a replay would "
                 "repeat one. Return arrays, and what else you need outside of the step"
@@ -151,7 +153,7 @@ class Recording:
         )
 
     def plan(self) -> Plan:
-        results = Results(self._form, self._outputs, self._are_numbers)
+        results = Results(self._structure, self._outputs, self._are_numbers)
         kind: type[Plan] = Plan
         if self.program.device is not None:
             kind = DevicePlan

@@ -682,6 +682,7 @@ def accumulates(x):
     [
         (accumulates, "an array that NumPy makes in the step, such as np.zeros"),
         (lambda x: (x, time.perf_counter()), "returns another number of Python's"),
+        (lambda x: fl.Gradient(w=x * 2, seconds=time.perf_counter()), "returns another number of Python's"),
         (lambda x: np.nan_to_num(x, copy=False), "nan_to_num"),
         (lambda x: np.nan_to_num(x * 2, False), "nan_to_num"),
     ],
