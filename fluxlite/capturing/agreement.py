@@ -12,34 +12,50 @@ def disagreement(first: Program, second: Program) -> str:
     """What differs between two runs, in words, with the lines; '' if nothing does."""
     sides = (_Side(first), _Side(second))
     for one, two in zip(first.calls, second.calls):
-        if one.function is not two.function and _name(one) != _name(two):
-            return _other_call(one, two)
-        if one.line != two.line or one.form != two.form:
-            return _other_call(one, two)
-        if sides[0].form(_of(one)) != sides[1].form(_of(two)):
-            numbers = (_constants(one), _constants(two))
-            if numbers[0] != numbers[1]:
-                return (
-                    f"{two.line}: it's called with {_few(numbers[1])}, and the time before with {_few(numbers[0])}. A "
-                    "replay would repeat one of them. Make it an argument of the step, as an array or np.float32(…)"
-                )
-            return _other_call(one, two)
-        for x, y in zip(one.changes, two.changes):
-            if _is_another(x, y, first):
-                return (
-                    f"{two.line}: an array that NumPy makes in the step, such as np.zeros(3), is changed in place, and "
-                    "a replay would go on with it. Make it as np.zeros_like(x, shape=…), or before the call"
-                )
-        for x, y in zip(one.reads(), two.reads()):
-            if _is_another(x, y, first) and not _equal(values_of(x), values_of(y)):
-                return (
-                    f"{two.line}: an array made outside isn't what it was the time before. A replay would repeat it. "
-                    "Make it an argument of the step, or change it in place"
-                )
+        trouble = _other_call(one, two, sides) or _other_arrays(one, two, first)
+        if trouble:
+            return trouble
     if len(first.calls) != len(second.calls):
         longer = max(first.calls, second.calls, key=len)
         line = longer[min(len(first.calls), len(second.calls))].line
         return f"{line}: this is computed in one run, and not in the one before. A replay would always do the same"
+    return ""
+
+
+def _other_call(one: Call, two: Call, sides: "tuple[_Side, _Side]") -> str:
+    """What to say if the two aren't the same call, with the same constants, of memory in the same places."""
+    is_same = one.line == two.line and one.form == two.form
+    if one.function is not two.function and _name(one) != _name(two):
+        is_same = False
+    if is_same and sides[0].terms(_of(one)) == sides[1].terms(_of(two)):
+        return ""
+    before, now = _constants(one), _constants(two)
+    if is_same and before != now:
+        return (
+            f"{two.line}: it's called with {_few(now)}, and the time before with {_few(before)}. A "
+            "replay would repeat one of them. Make it an argument of the step, as an array or np.float32(…)"
+        )
+    return (
+        f"the step does something else than the time before: {one.line} ({_name(one)}), then {two.line} "
+        f"({_name(two)}). A "
+        "replay would always do the same: let the arrays decide, with np.where, or capture each way by itself"
+    )
+
+
+def _other_arrays(one: Call, two: Call, first: Program) -> str:
+    """What to say if an array that neither run has noted was made by each of them."""
+    for x, y in zip(one.changes, two.changes):
+        if _is_another(x, y, first):
+            return (
+                f"{two.line}: an array that NumPy makes in the step, such as np.zeros(3), is changed in place, and "
+                "a replay would go on with it. Make it as np.zeros_like(x, shape=…), or before the call"
+            )
+    for x, y in zip(one.reads(), two.reads()):
+        if _is_another(x, y, first) and not _equal(values_of(x), values_of(y)):
+            return (
+                f"{two.line}: an array made outside isn't what it was the time before. A replay would repeat it. "
+                "Make it an argument of the step, or change it in place"
+            )
     return ""
 
 
@@ -51,14 +67,6 @@ def _name(call: Call) -> str:
     return getattr(call.function, "__name__", "")
 
 
-def _other_call(one: Call, two: Call) -> str:
-    return (
-        f"the step does something else than the time before: {one.line} ({_name(one)}), then {two.line} "
-        f"({_name(two)}). A "
-        "replay would always do the same: let the arrays decide, with np.where, or capture each way by itself"
-    )
-
-
 class _Side:
     """One of two runs: its own memory gets numbers in the order in which it's met, so that the two can be compared."""
 
@@ -66,8 +74,8 @@ class _Side:
         self._program = program
         self._numbers: dict[int, int] = {}
 
-    def form(self, x: Any) -> Any:
-        """`x` in terms that are equal for the two runs."""
+    def terms(self, x: Any) -> Any:
+        """What's equal for the two runs if `x` is the same in both."""
         if is_array(x):
             root = root_of(x)
             start = values_of(x).__array_interface__["data"][0] - root.__array_interface__["data"][0]
@@ -76,9 +84,9 @@ class _Side:
                 whose = self._numbers.setdefault(id(root), len(self._numbers))
             return whose, start, x.shape, x.strides, x.dtype
         if isinstance(x, (tuple, list)):
-            return type(x), *map(self.form, x)
+            return type(x), *map(self.terms, x)
         if isinstance(x, dict):
-            return dict, *[(key, self.form(value)) for key, value in x.items()]
+            return dict, *[(key, self.terms(value)) for key, value in x.items()]
         if type(x) is Number:
             return x.name
         if isinstance(x, NUMBERS) and x != x:  # noqa: PLR0124  (NaN isn't equal to itself)

@@ -27,6 +27,7 @@ class Recording:
         self, step: Callable, args: tuple, kwargs: dict[str, Any], others: list, earlier: Program | None
     ) -> None:
         self._step = step
+        self._name = getattr(step, "__qualname__", type(step).__name__)  # a partial has none
         self._args = args
         self._kwargs = kwargs
         self._earlier = earlier
@@ -40,33 +41,39 @@ class Recording:
     def run(self) -> Any:
         """Run the step; gives its result."""
         program = self.program
-        before = _state_of_pythons_generators()
+        state = _state_of_pythons_generators()
         this_run.refused = None
         try:
-            result = self._run_recorded()
-            refused = this_run.refused or program.refused
-            if refused is not None:  # the step has caught it
-                raise refused
-            outputs: list = []
-            self._structure: Part = structure_of(result, outputs)
-            program.result = self._structure
-            self._outputs = [x.value for x in outputs]
-            self._are_numbers = [x.is_number for x in outputs]
-            values = [x[()] if is_number else copy_of(x) for x, is_number in zip(self._outputs, self._are_numbers)]
-            del result, outputs
-            self._check_containers()
-            self._check_nothing_is_kept()
-            program.check_unchanged()
-            self._has_drawn = _state_of_pythons_generators() != before
-            if self._has_drawn and threading.active_count() == 1:
-                raise CaptureError(self._words_for_draws())
-            self._check_arguments()
+            values = self._take_result(self._run_recorded())
+            self._has_drawn = _state_of_pythons_generators() != state
+            self._check()
         except CaptureError:
             program.undo()
             if self.places is not None:
                 self.places.put_back_attributes()
             raise
         return self._structure.filled(values)
+
+    def _take_result(self, result: Any) -> list:
+        """Take apart what the step gave: its structure, its arrays. Gives copies of these for whoever has called."""
+        refused = this_run.refused or self.program.refused
+        if refused is not None:  # the step has caught it
+            raise refused
+        outputs: list = []
+        self._structure: Part = structure_of(result, outputs)
+        self.program.result = self._structure
+        self._outputs = [x.value for x in outputs]
+        self._are_numbers = [x.is_number for x in outputs]
+        return [x[()] if is_number else copy_of(x) for x, is_number in zip(self._outputs, self._are_numbers)]
+
+    def _check(self) -> None:
+        """Raise for what a replay would do otherwise, now that the step has returned."""
+        self._check_containers()
+        self._check_nothing_is_kept()
+        self.program.check_unchanged()
+        if self._has_drawn and threading.active_count() == 1:  # with other threads, it may have been one of them
+            raise CaptureError(self._words_for_draws())
+        self._check_arguments()
 
     def _run_recorded(self) -> Any:
         places = self.places = reachable_places(self._step, self._others)
@@ -110,14 +117,14 @@ class Recording:
                 other = self._given[other]
             if np.may_share_memory(values_of(x), values_of(other)):
                 raise CaptureError(
-                    f"{name_of(self._step)}: an argument of shape {x.shape} shares memory with an array that "
+                    f"{self._name}: an argument of shape {x.shape} shares memory with an array that "
                     "the step changes. Give it a copy: x.copy()"
                 )
 
     def _check_containers(self) -> None:
         for kind in self._changed_containers:
             raise CaptureError(
-                f"{name_of(self._step)} changes a {kind.__name__} that it's called with: a replay wouldn't. Return "
+                f"{self._name} changes a {kind.__name__} that it's called with: a replay wouldn't. Return "
                 "what it's to hold"
             )
 
@@ -136,19 +143,19 @@ class Recording:
             return f"{self._words_for_draws()}. If it's another thread that draws, give that one a generator of its own"
         if self._lost:
             return (
-                f"{name_of(self._step)} changes {', '.join(dict.fromkeys(self._lost[:4]))}: a replay wouldn't. "
+                f"{self._name} changes {', '.join(dict.fromkeys(self._lost[:4]))}: a replay wouldn't. "
                 "Make it an array that's changed in place, or return it"
             )
         if self._earlier.result.terms() != self._structure.terms():
             return (
-                f"{name_of(self._step)} returns another number of Python's than the time before, and a replay would "
+                f"{self._name} returns another number of Python's than the time before, and a replay would "
                 "repeat one. Return arrays, and what else you need outside of the step"
             )
         return disagreement(self._earlier, self.program)
 
     def _words_for_draws(self) -> str:
         return (
-            f"{name_of(self._step)} draws from Python's random or np.random, and a replay would repeat the "
+            f"{self._name} draws from Python's random or np.random, and a replay would repeat the "
             "numbers. Draw from rng = np.random.default_rng(), or give them as an argument"
         )
 
@@ -158,11 +165,6 @@ class Recording:
         if self.program.device is not None:
             kind = DevicePlan
         return kind(self.program, self.places, (self._args, self._kwargs), results)
-
-
-def name_of(step: Callable) -> str:
-    """Its name, in messages; a partial has none."""
-    return getattr(step, "__qualname__", type(step).__name__)
 
 
 def _contents(x: Any) -> list:
