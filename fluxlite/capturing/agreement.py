@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import Call, Number, Program, is_array, root_of, values_of
+from .program import Call, Number, Program, is_real_array, root_of, values_of
 from .recorded import NUMBERS
 
 
@@ -14,7 +14,7 @@ def disagreement(first: Program, second: Program) -> str:
     for one, two in zip(first.calls, second.calls):
         if one.function is not two.function and _name(one) != _name(two):
             return _other_call(one, two)
-        if one.line != two.line or one.form != two.form:
+        if one.line != two.line or one.kind != two.kind:
             return _other_call(one, two)
         if sides[0].form(_of(one)) != sides[1].form(_of(two)):
             numbers = (_constants(one), _constants(two))
@@ -68,7 +68,7 @@ class _Side:
 
     def form(self, x: Any) -> Any:
         """`x` in terms that are equal for the two runs."""
-        if is_array(x):
+        if is_real_array(x):
             root = root_of(x)
             start = values_of(x).__array_interface__["data"][0] - root.__array_interface__["data"][0]
             whose: Any = "outside"

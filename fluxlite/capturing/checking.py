@@ -8,7 +8,7 @@ import numpy as np
 from ..devices.base import CPU
 from .places import Place, Places
 from .plan import MISSED
-from .program import CaptureError, is_array, on_device, values_of
+from .program import CaptureError, is_real_array, on_device, values_of
 from .search import reachable_places
 
 
@@ -44,7 +44,7 @@ class _Held:
     """The arrays, counts and generators that a step can reach, so that they can be put back."""
 
     def __init__(self, places: Places, arrays: list[np.ndarray]) -> None:
-        found: list[Place] = [place for place in places.arrays if is_array(place.value)]
+        found: list[Place] = [place for place in places.arrays if is_real_array(place.value)]
         self.names = [str(place) for place in found] + ["an argument"] * len(arrays)
         self._places = found
         self._arrays = [place.value for place in found] + arrays
@@ -95,7 +95,7 @@ def _counts(memory: dict[str, Any]) -> dict[str, Any]:
     for name, value in memory.items():
         if type(value) is dict:
             found[name] = _counts(value)
-        elif not is_array(value):
+        elif not is_real_array(value):
             found[name] = value
     return found
 

@@ -15,7 +15,18 @@ from ..array_kinds import ArrayKind, array_kind, register
 from ..arrays import device_of
 from .optimizing import take_captured_step
 from .plan import Plan, Writer
-from .program import Call, CaptureError, Number, Program, fingerprint, is_array, on_device, refusal, root_of, values_of
+from .program import (
+    Call,
+    CaptureError,
+    Number,
+    Program,
+    fingerprint,
+    is_real_array,
+    on_device,
+    refusal,
+    root_of,
+    values_of,
+)
 from .recorded import (
     BY_VALUE,
     MADE_LIKE,
@@ -30,7 +41,7 @@ from .recorded import (
 )
 
 _IN_PLACE = {np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
-_ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "keep")  # forms that a device's calls never have
+_ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "store")  # kinds that a device's calls never have
 
 
 def _open(x: Any) -> Any:
@@ -77,9 +88,9 @@ def _note(program: Program, call: Call, values: tuple, result: Any) -> Any:
     roots = {id(root_of(x)) for x in _arrays_in(values)}
     views = [id(root_of(x)) in roots for x in results]
     if not all(views):
-        call.form = "copied" if results[0] is result else "several"
+        call.kind = "copied" if results[0] is result else "several"
         buffers = tuple([program.new(x) for x in results])
-        call.out = buffers[0] if call.form == "copied" else buffers
+        call.out = buffers[0] if call.kind == "copied" else buffers
         program.add(call)
     made = [wrap(program, x) for x in results]
     if results[0] is result:
@@ -92,7 +103,7 @@ def _note(program: Program, call: Call, values: tuple, result: Any) -> Any:
 def _arrays_in(x: Any) -> list:
     if isinstance(x, (tuple, list)):
         return [array for part in x for array in _arrays_in(part)]
-    if is_array(x):
+    if is_real_array(x):
         return [x]
     return []
 
@@ -288,16 +299,16 @@ class DeviceWriter(Writer):
     """Statements for a device: each call gives a new array, whose values go into the call's buffer."""
 
     def line_of(self, call: Call) -> str:
-        if call.form == "order":
+        if call.kind == "order":
             return f"{self.name(call.function)}({', '.join(map(self._argument, call.args))})"
-        if call.form in _ON_THE_HOST or not any(map(on_device, (*call.reads(), *call.writes()))):
+        if call.kind in _ON_THE_HOST or not any(map(on_device, (*call.reads(), *call.writes()))):
             return super().line_of(call)
         function = self.name(call.function, "f")
         given = [self._argument(x) for x in call.args]
         given += [f"{key}={self._argument(x)}" for key, x in call.kwargs.items()]
-        if call.form == "in place":
+        if call.kind == "in place":
             return f"{function}({', '.join(given)})"
-        if call.form in ("out", "draw"):
+        if call.kind in ("out", "draw"):
             return f"{function}({', '.join([*given, f'out={self.name(call.out)}'])})"
         return f"put({self.name(call.out)}, {function}({', '.join(given)}))"
 
@@ -340,8 +351,8 @@ class DevicePlan(Plan):
         """The host's numbers first, then the draws, then what the graph has."""
         kind: Any = program.kind_of_device
         self.order = kind.graph(program.device)
-        numbers = [call for call in calls if call.form in ("read", "compute", "keep")]
-        draws = [call for call in calls if call.form == "draw"]
+        numbers = [call for call in calls if call.kind in ("read", "compute", "store")]
+        draws = [call for call in calls if call.kind == "draw"]
         rest = [call for call in calls if call not in numbers and call not in draws]
         sent: dict[Any, Any] = {}
         for call in rest:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .places import GONE, Places, same, same_contents
-from .program import Call, CaptureError, Number, Program, arrays_in, is_array, on_device, root_of
+from .program import Call, CaptureError, Number, Program, arrays_in, is_real_array, on_device, root_of
 from .recorded import NUMBERS
 from .signature import checks, written
 
@@ -38,7 +38,7 @@ def live_calls(program: Program, kept: set[int]) -> list[Call]:
     used: set[str] = set()
     found: list[Call] = []
     for call in reversed(program.calls):
-        if call.form in ("read", "compute") and call.out.name not in used:
+        if call.kind in ("read", "compute") and call.out.name not in used:
             continue
         written = {id(root_of(x)) for x in call.writes()}
         is_read = any(key in live or key not in program.made for key in written)
@@ -55,9 +55,9 @@ def live_calls(program: Program, kept: set[int]) -> list[Call]:
 
 def _has_to_be_called(call: Call) -> bool:
     """Whether it's called even if nobody reads its result: a generator goes on, and an index may be out of range."""
-    if call.form in ("ufunc", "reduce"):
+    if call.kind in ("ufunc", "reduce"):
         return False
-    return call.form == "draw" or call.function not in _NEVER_RAISE
+    return call.kind == "draw" or call.function not in _NEVER_RAISE
 
 
 def constant_calls(program: Program, calls: list[Call]) -> list[Call]:
@@ -73,7 +73,7 @@ def constant_calls(program: Program, calls: list[Call]) -> list[Call]:
     for call in calls:
         keys = {id(root_of(x)) for x in call.writes()}
         sources = {id(root_of(x)) for x in call.reads()} - keys
-        if call.form in ("read", "compute", "keep", "draw") or call.numbers() or len(keys) != 1:
+        if call.kind in ("read", "compute", "store", "draw") or call.numbers() or len(keys) != 1:
             continue
         is_its_own = all(key in program.made and key not in inputs and writers[key] == 1 for key in keys)
         if is_its_own and sources <= constant:
@@ -190,34 +190,34 @@ class Writer:
 
     def line_of(self, call: Call) -> str:
         names = [self.name(x) for x in call.args]
-        if call.form == "read":
+        if call.kind == "read":
             return f"{call.out.name} = {self.name(call.args[0])}{call.args[1]}"
-        if call.form == "compute":
+        if call.kind == "compute":
             symbol = _SYMBOLS.get(call.function.__name__)
             if symbol:
                 return f"{call.out.name} = {names[0]} {symbol} {names[1]}"
             return f"{call.out.name} = -{names[0]}"
-        if call.form == "keep":
+        if call.kind == "store":
             return f"{names[0]}[{call.args[1]!r}] = {names[2]}"
         if call.function is np.copyto and type(call.args[1]) in NUMBERS:
             return f"{names[0]}.fill({names[1]})"
         function = self.name(call.function, f"{getattr(call.function, '__name__', 'f').strip('<>')}_")
         more = [f"{key}={self.name(x)}" for key, x in call.kwargs.items()]
         given = ", ".join([*names, *more])
-        if call.form == "in place":
+        if call.kind == "in place":
             return f"{function}({given})"
         out = self.name(call.out)
         if (
-            call.form == "ufunc" and not more and call.function not in (np.maximum, np.minimum)
+            call.kind == "ufunc" and not more and call.function not in (np.maximum, np.minimum)
         ):  # NumPy wants out= there
             return f"{function}({given}, {out})"
-        if call.form == "reduce" and not call.kwargs.keys() - {"axis", "keepdims"}:
+        if call.kind == "reduce" and not call.kwargs.keys() - {"axis", "keepdims"}:
             axis = self.name(call.kwargs.get("axis", 0))
             keepdims = ", True" if call.kwargs.get("keepdims", False) else ""
             return f"{function}({names[0]}, {axis}, None, {out}{keepdims})"
-        if call.form in ("ufunc", "reduce", "out", "draw"):
+        if call.kind in ("ufunc", "reduce", "out", "draw"):
             return f"{function}({given}, out={out})"
-        if call.form == "item":
+        if call.kind == "item":
             return f"put({out}, {function}({given})[{call.item}])"
         put = "copyto" if call.function in _SHAPES_FOLLOW else "put"
         return f"{put}({out}, {function}({given}))"
@@ -244,7 +244,7 @@ _NEVER_RAISE = (_SHAPES_FOLLOW - {operator.getitem, np.take_along_axis}) | {np.c
 def _has_things(x: Iterable) -> bool:
     """Whether a tuple or list has an array or a number of the host's in it, so that it's written out."""
     inner = [part for part in x if type(part) in (tuple, list)]
-    return any(is_array(part) or type(part) is Number for part in x) or any(map(_has_things, inner))
+    return any(is_real_array(part) or type(part) is Number for part in x) or any(map(_has_things, inner))
 
 
 class Results(NamedTuple):
@@ -430,10 +430,10 @@ def _is_in_a_call(error: BaseException) -> bool:
 
 def _can_be_repeated(call: Call) -> bool:
     """Whether a call comes to the same if it's made twice: it reads nothing of what it writes."""
-    if call.form == "draw" or (call.form == "in place" and call.function is not np.copyto):
+    if call.kind == "draw" or (call.kind == "in place" and call.function is not np.copyto):
         return False
     written = {id(root_of(x)) for x in call.writes()}
-    if call.form == "in place":
+    if call.kind == "in place":
         sources = call.args[1:]
     else:
         sources = call.args
@@ -441,7 +441,7 @@ def _can_be_repeated(call: Call) -> bool:
 
 
 def _changes_outside(call: Call, program: Program) -> bool:
-    if call.form in ("keep", "draw"):
+    if call.kind in ("store", "draw"):
         return True
     return any(id(root_of(x)) not in program.made for x in call.changes)
 

@@ -23,7 +23,7 @@ from .program import (
     Number,
     Program,
     arrays_in,
-    is_array,
+    is_real_array,
     on_device,
     refusal,
     root_of,
@@ -220,7 +220,7 @@ def change(
 def write(program: Program, target: np.ndarray, value: Any) -> None:
     """``target[...] = value``, noted."""
     values = opened(value)
-    if is_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
+    if is_real_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
         return
     change(program, np.copyto, (target, value), target, {"casting": "unsafe"})
 
@@ -457,7 +457,7 @@ def _parts_of(index: Any) -> tuple | None:
 
 
 class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
-    """A number of Python's that each replay computes anew: an optimizer's rate, or ``1 - beta**steps``."""
+    """A number of Python's that each replay computes again: an optimizer's rate, or ``1 - beta**steps``."""
 
     __slots__ = ("number", "program")
     __array_priority__ = 51

@@ -12,7 +12,7 @@ from ..tree.ties import copy_of
 from .agreement import disagreement, other_result
 from .on_device import DevicePlan
 from .plan import Plan, Results
-from .program import CaptureError, Program, is_array, refusal, root_of, this_run, values_of
+from .program import CaptureError, Program, is_real_array, refusal, root_of, this_run, values_of
 from .search import reachable_places
 from .signature import filled, stand_ins, template
 
@@ -111,7 +111,7 @@ class Recording:
                 if other != number and id(root_of(copy)) in roots:
                     others.append(self._given[other])
             for y in others:
-                if is_array(x) and np.may_share_memory(values_of(x), values_of(y)):
+                if is_real_array(x) and np.may_share_memory(values_of(x), values_of(y)):
                     raise CaptureError(
                         f"{name_of(self._step)}: an argument of shape {x.shape} shares memory with an array that "
                         "the step changes. Give it a copy: x.copy()"

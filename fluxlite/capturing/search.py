@@ -26,7 +26,7 @@ import numpy as np
 from ..devices.base import Device
 from ..optim.update import Leaf, OptimiserRule
 from .places import GONE, Container, Place, Places, holds_array
-from .program import CaptureError, check_kind, check_plain, is_array, on_device
+from .program import CaptureError, check_kind, check_plain, is_real_array, on_device
 from .recorded import CapturedArray, CapturedNumber
 
 _SIMPLE = {type(None), bool, int, float, complex, str, bytes, np.ufunc, types.BuiltinFunctionType, type(...), range,
@@ -98,7 +98,7 @@ class Search:
         for name, value in memory.items():
             if type(value) is dict:
                 self._memory(value)
-            elif is_array(value):
+            elif is_real_array(value):
                 self.places.arrays.append(Place(memory, name, True, value))
 
     def _tracked(self, x: Any) -> None:
