@@ -13,6 +13,7 @@ import numpy as np
 
 from ..array_kinds import ArrayKind, array_kind, register
 from ..arrays import device_of
+from .functions import check_function, traits_of
 from .optimizing import take_captured_step
 from .plan import Plan, Writer
 from .program import (
@@ -28,7 +29,6 @@ from .program import (
     values_of,
 )
 from .recorded import (
-    BY_VALUE,
     MADE_LIKE,
     QUESTIONS,
     CapturedArray,
@@ -40,7 +40,6 @@ from .recorded import (
     wrap,
 )
 
-_IN_PLACE = {np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
 _ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "store")  # kinds that a device's calls never have
 
 
@@ -71,8 +70,7 @@ def _noted(x: Any) -> Any:
 def _call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """``function(*args, **kwargs)``, noted."""
     program.check_thread()
-    if function in BY_VALUE or (function is np.where and len(args) == 1):
-        raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
+    check_function(function, args, kwargs)
     values = _open(args)
     keywords = _open(kwargs)
     program.check_unchanged(values, keywords)
@@ -134,7 +132,7 @@ class CapturedOnDevice(CapturedArray):
         if function in MADE_LIKE:
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}
             return _call(self.program, functools.partial(function, like=self.value), args, kwargs)
-        if function in _IN_PLACE:
+        if traits_of(function).changes_first:
             change(self.program, function, args, opened(args[0]), kwargs)
             return None
         out = kwargs.get("out")

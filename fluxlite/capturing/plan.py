@@ -13,7 +13,6 @@ import bisect
 import contextlib
 import dis
 import math
-import operator
 import signal
 import threading
 import warnings
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .functions import traits_of
 from .places import GONE, Places, same, same_contents
 from .program import Call, CaptureError, Number, Program, arrays_in, is_real_array, on_device, root_of
 from .recorded import NUMBERS
@@ -57,7 +57,7 @@ def _has_to_be_called(call: Call) -> bool:
     """Whether it's called even if nobody reads its result: a generator goes on, and an index may be out of range."""
     if call.kind in ("ufunc", "reduce"):
         return False
-    return call.kind == "draw" or call.function not in _NEVER_RAISE
+    return call.kind == "draw" or not traits_of(call.function).never_raises
 
 
 def constant_calls(program: Program, calls: list[Call]) -> list[Call]:
@@ -219,7 +219,9 @@ class Writer:
             return f"{function}({given}, out={out})"
         if call.kind == "item":
             return f"put({out}, {function}({given})[{call.item}])"
-        put = "copyto" if call.function in _SHAPES_FOLLOW else "put"
+        put = "put"
+        if traits_of(call.function).shape_follows:
+            put = "copyto"
         return f"{put}({out}, {function}({given}))"
 
 
@@ -231,14 +233,6 @@ def put(out: np.ndarray, value: Any) -> None:
             "on values, and a replay's can't"
         )
     np.copyto(out, value)
-
-
-# The shape of what these give follows from shapes.
-_SHAPES_FOLLOW = {np.ndarray.astype, np.ndarray.copy, np.ndarray.flatten, operator.getitem, np.where, np.stack, np.sort,
-                  np.argsort, np.reshape, np.ravel, np.take_along_axis}  # fmt: skip
-
-
-_NEVER_RAISE = (_SHAPES_FOLLOW - {operator.getitem, np.take_along_axis}) | {np.copyto, np.concatenate, np.transpose}
 
 
 def _has_things(x: Iterable) -> bool:

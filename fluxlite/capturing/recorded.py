@@ -18,6 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from ..arrays import device_of
 from ..autodiff.tracked import ArrayMethods
 from ..words import in_words
+from .functions import check_function, traits_of
 from .program import (
     Call,
     Number,
@@ -35,23 +36,10 @@ NUMBERS = (bool, int, float)
 # What's asked about an array without its values. These calls are answered at once, and not noted.
 QUESTIONS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj,
               np.may_share_memory, np.shares_memory}  # fmt: skip
-_IN_PLACE = {np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
 _FILLED = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
 MADE_LIKE = {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.array, np.asarray, np.tri, np.identity}
 _HAVE_OUT = {np.concatenate, np.einsum, np.dot, np.cumsum, np.argmax, np.argmin}
 _METHODS_OF_ARRAYS = {np.ndarray.astype, np.ndarray.copy, np.ndarray.flatten}  # NumPy's numbers have others
-# The shape of what these give depends on values.
-BY_VALUE = {
-    np.trim_zeros,
-    np.nonzero,
-    np.flatnonzero,
-    np.argwhere,
-    np.unique,
-    np.compress,
-    np.extract,
-    np.array_equal,
-    np.allclose,
-}
 # NumPy itself calls these; they're quicker without the way there.
 _REDUCTIONS = {np.sum: np.add, np.max: np.maximum, np.min: np.minimum, np.amax: np.maximum, np.amin: np.minimum}
 OPERATORS = {
@@ -131,10 +119,7 @@ def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], f
     program.check_thread()
     if function in QUESTIONS:
         return function(*opened(args), **opened(kwargs))
-    if function is np.nan_to_num and not kwargs.get("copy", True):
-        raise refusal("np.nan_to_num(x, copy=False)", "x[...] = np.nan_to_num(x)")
-    if function in BY_VALUE or (function is np.where and len(args) == 1):
-        raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
+    check_function(function, args, kwargs)
     values = opened(args)
     if function in _METHODS_OF_ARRAYS:
         values = _arrays_of(args)
@@ -313,10 +298,7 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
             made = wrap(program, program.new(np.empty_like(constant)))
             write(program, made.value, constant)
             return made
-        if function is np.copyto:
-            change(program, np.copyto, args, opened(args[0]), kwargs)
-            return None
-        if function in _IN_PLACE:
+        if traits_of(function).changes_first:
             change(program, function, args, opened(args[0]), kwargs)
             return None
         place = _place_of_out(function)

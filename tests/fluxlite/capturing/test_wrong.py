@@ -681,7 +681,9 @@ def accumulates(x):
     [
         (accumulates, "an array that NumPy makes in the step, such as np.zeros"),
         (lambda x: (x, time.perf_counter()), "returns another number of Python's"),
-        (lambda x: np.nan_to_num(x, copy=False), "nan_to_num"),
+        (lambda x: np.nan_to_num(x, copy=False), r"np\.nan_to_num\(x, copy=False\) "),
+        (lambda x: np.nan_to_num(x, False), r"np\.nan_to_num\(x, copy=False\)"),
+        (lambda x: np.percentile(x, 50, overwrite_input=True), r"np\.percentile\(x, overwrite_input=True\)"),
     ],
 )
 def test_what_would_go_on_silently_is_refused(step, words):
