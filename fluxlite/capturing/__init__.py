@@ -1,10 +1,11 @@
 """Record once, replay: `captured` makes one order of a whole step. Read it in this order.
 
-1. ``program.py``: the notes of one run, call by call.
+1. ``program.py``: the notes of one run, call by call. ``functions.py``: what's known of NumPy's functions.
 2. ``recorded.py``: the array that notes the calls it's used in.
 3. ``places.py``: where those arrays stand meanwhile, and what's guarded; ``search.py`` finds what a step reaches.
 4. ``recording.py``, ``agreement.py``: a run, and whether two of them did the same.
-5. ``plan.py``: from notes to a function. ``on_device.py``: the same on a GPU, where a replay is one order.
+5. ``plan.py``: from notes to a function, with ``liveness.py``, ``layout.py``, ``writer.py`` and ``guards.py``, in this
+   order; ``interrupts.py``: what it does after Ctrl-C. ``on_device.py``: the same on a GPU, where a replay is one order.
 6. ``signature.py``, ``step.py``: what the user calls. ``optimizing.py``: rates and counts; ``checking.py``: ``check=``.
 
 What the rest of fluxlite does for it, a line each:

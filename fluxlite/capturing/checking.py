@@ -67,7 +67,7 @@ class _Held:
             now = place.now()
             if now is not place.value and getattr(now, "shape", None) == place.value.shape:
                 values_of(place.value)[...] = values_of(now)
-                place.put(place.value)
+                place.assign(place.value)
 
     def put_back(self) -> None:
         before = iter(self._before)

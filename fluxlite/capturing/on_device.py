@@ -15,7 +15,7 @@ from ..array_kinds import ArrayKind, array_kind, register
 from ..arrays import device_of
 from .functions import check_function, traits_of
 from .optimizing import take_captured_step
-from .plan import Plan, Writer
+from .plan import Plan
 from .program import (
     Call,
     CaptureError,
@@ -39,6 +39,7 @@ from .recorded import (
     stand_ins_on_devices,
     wrap,
 )
+from .writer import Writer
 
 _ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "store")  # kinds that a device's calls never have
 
@@ -296,11 +297,11 @@ class Kept:
 class DeviceWriter(Writer):
     """Statements for a device: each call gives a new array, whose values go into the call's buffer."""
 
-    def line_of(self, call: Call) -> str:
+    def plain_statement(self, call: Call) -> str:
         if call.kind == "order":
             return f"{self.name(call.function)}({', '.join(map(self._argument, call.args))})"
         if call.kind in _ON_THE_HOST or not any(map(on_device, (*call.reads(), *call.writes()))):
-            return super().line_of(call)
+            return super().plain_statement(call)
         function = self.name(call.function, "f")
         given = [self._argument(x) for x in call.args]
         given += [f"{key}={self._argument(x)}" for key, x in call.kwargs.items()]

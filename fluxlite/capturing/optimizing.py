@@ -8,7 +8,7 @@ from typing import Any
 from ..optim.rules import NUMBER_TYPES
 from ..optim.update import Leaf, take_step
 from ..tree.ties import is_array
-from .plan import is_read
+from .guards import is_read
 from .program import CaptureError, Number, Program, users_line
 from .recorded import CapturedArray, CapturedNumber, write
 
