@@ -4,8 +4,8 @@
 2. ``recorded.py``: the array that notes the calls it's used in.
 3. ``places.py``: where those arrays stand meanwhile, and what's guarded; ``search.py`` finds what a step reaches.
 4. ``recording.py``, ``agreement.py``: a run, and whether two of them did the same.
-5. ``plan.py``: from notes to a function, with ``liveness.py``, ``layout.py``, ``writer.py`` and ``guards.py``, in this
-   order; ``interrupts.py``: what it does after Ctrl-C. ``on_device.py``: the same on a GPU, where a replay is one order.
+5. ``plan.py``: from notes to a function, with ``liveness.py``, ``layout.py``, ``writer.py`` and ``guards.py``;
+   ``interrupts.py``: what's left to do after Ctrl-C. ``on_device.py``: the same on a GPU, where a replay is one order.
 6. ``signature.py``, ``step.py``: what the user calls. ``optimizing.py``: rates and counts; ``checking.py``: ``check=``.
 
 What the rest of fluxlite does for it, a line each:

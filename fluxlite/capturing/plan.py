@@ -173,14 +173,14 @@ class Text:
         """Up to the first change of something outside, an error may come at any time; then the rest is made first."""
         first = self._first_change()
         for call in self._calls[:first]:
-            self._add_call(call)
+            self._add_call(call, self._writer.statement(call), depth=1)
         changed = [i for i, x in enumerate(self._program.inputs) if id(root_of(x)) in self._changed]
         if first == len(self._calls) and not changed:
             return
         self._add("try:")
         for call in self._calls[first:]:
-            lines = self._add_call(call, depth=2)
-            self.changing.append(Statement(self._writer.statement(call), lines, can_be_repeated(call)))
+            text = self._writer.statement(call)
+            self.changing.append(Statement(text, self._add_call(call, text, depth=2), can_be_repeated(call)))
         for i in changed:
             text = f"copyto({self._arguments[i]}, {self._writer.name(self._program.inputs[i])})"
             self.changing.append(Statement(text, self._add(text, depth=2), can_be_repeated=True))
@@ -203,8 +203,8 @@ class Text:
                 values.append(f"{value}.copy()")
         self._add(f"return {written(results.structure, values, self._writer)}")
 
-    def _add_call(self, call: Call, depth: int = 1) -> range:
-        lines = self._add(self._writer.statement(call), depth)
+    def _add_call(self, call: Call, text: str, depth: int) -> range:
+        lines = self._add(text, depth)
         self.users_lines |= dict.fromkeys(lines, call.line)
         return lines
 

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -186,16 +186,18 @@ def arrays_in(x: Any) -> list[np.ndarray]:
     return list(filter(is_real_array, _innermost(x)))
 
 
-def _innermost(x: Any) -> Iterator[Any]:
-    """What's in nested tuples, lists and dicts, one by one."""
-    if isinstance(x, (tuple, list)):
-        for part in x:
-            yield from _innermost(part)
-    elif isinstance(x, dict):
-        for part in x.values():
-            yield from _innermost(part)
-    else:
-        yield x
+def _innermost(x: Any) -> list:
+    """What's in nested tuples, lists and dicts: the outer parts first."""
+    found = []
+    waiting = [x]
+    for part in waiting:  # which gets longer meanwhile
+        if isinstance(part, (tuple, list)):
+            waiting += part
+        elif isinstance(part, dict):
+            waiting += part.values()
+        else:
+            found.append(part)
+    return found
 
 
 class Program:
