@@ -1,11 +1,12 @@
 """Record once, replay: `captured` makes one order of a whole step. Read it in this order.
 
-1. ``program.py``: the notes of one run, call by call.
+1. ``program.py``: the notes of one run, call by call. ``functions.py``: what's known of NumPy's functions.
 2. ``recorded.py``: the array that notes the calls it's used in.
 3. ``places.py``: where those arrays stand meanwhile, and what's guarded; ``search.py`` finds what a step reaches.
 4. ``signature.py``: what a step is called with; ``results.py``: what it gives back.
 5. ``recording.py``: a run. ``agreement.py``: whether two of them did the same; ``overlaps.py``: memory with two names.
-6. ``plan.py``: from notes to a function. ``on_device.py``: the same on a GPU, where a replay is one order.
+6. ``plan.py``: from notes to a function, with ``liveness.py``, ``layout.py``, ``writer.py`` and ``guards.py``;
+   ``interrupts.py``: what's left to do after Ctrl-C. ``on_device.py``: the same on a GPU, where a replay is one order.
 7. ``step.py``: what the user calls. ``optimizing.py``: rates and counts; ``checking.py``: ``check=``.
 
 What the rest of fluxlite does for it, a line each:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import Call, Number, Program, is_array, root_of, values_of
+from .program import Call, Number, Program, is_real_array, root_of, values_of
 from .recorded import NUMBERS
 
 
@@ -24,7 +24,7 @@ def disagreement(first: Program, second: Program) -> str:
 
 def _other_call(one: Call, two: Call, sides: "tuple[_Side, _Side]") -> str:
     """What to say if the two aren't the same call, with the same constants, of memory in the same places."""
-    is_same = one.line == two.line and one.form == two.form
+    is_same = one.line == two.line and one.kind == two.kind
     if one.function is not two.function and _name(one) != _name(two):
         is_same = False
     if is_same and sides[0].terms(_of(one)) == sides[1].terms(_of(two)):
@@ -76,7 +76,7 @@ class _Side:
 
     def terms(self, x: Any) -> Any:
         """What's equal for the two runs if `x` is the same in both."""
-        if is_array(x):
+        if is_real_array(x):
             root = root_of(x)
             start = values_of(x).__array_interface__["data"][0] - root.__array_interface__["data"][0]
             whose: Any = "outside"

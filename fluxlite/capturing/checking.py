@@ -9,7 +9,7 @@ from ..tree.contract import is_leaf
 from ..tree.flat import parts_at_steps
 from .places import Place, Places, same
 from .plan import MISSED
-from .program import CaptureError, is_array, on_device, values_of
+from .program import CaptureError, is_real_array, on_device, values_of
 from .recorded import generators_of
 from .search import reachable_places
 
@@ -45,7 +45,7 @@ class _Held:
     """The arrays, counts and generators that a step can reach, so that they can be put back."""
 
     def __init__(self, places: Places, arrays: list[np.ndarray], generators: list) -> None:
-        found: list[Place] = [place for place in places.arrays if is_array(place.value)]
+        found: list[Place] = [place for place in places.arrays if is_real_array(place.value)]
         self.names = [str(place) for place in found] + ["an argument"] * len(arrays)
         self._places = found
         self._arrays = [place.value for place in found] + arrays
@@ -66,7 +66,7 @@ class _Held:
             now = place.now()
             if now is not place.value and getattr(now, "shape", None) == place.value.shape:
                 values_of(place.value)[...] = values_of(now)
-                place.put(place.value)
+                place.assign(place.value)
 
     def put_back(self) -> None:
         before = iter(self._before)
@@ -94,7 +94,7 @@ def _counts(memory: dict[str, Any]) -> dict[str, Any]:
     for name, value in memory.items():
         if type(value) is dict:
             found[name] = _counts(value)
-        elif not is_array(value):
+        elif not is_real_array(value):
             found[name] = value
     return found
 

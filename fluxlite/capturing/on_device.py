@@ -14,8 +14,9 @@ import numpy as np
 
 from ..array_kinds import ArrayKind, array_kind, register
 from ..arrays import device_of
+from .functions import check_function, traits_of
 from .optimizing import take_captured_step
-from .plan import Plan, Writer
+from .plan import Plan
 from .program import (
     Call,
     CaptureError,
@@ -29,7 +30,6 @@ from .program import (
     values_of,
 )
 from .recorded import (
-    BY_VALUE,
     MADE_LIKE,
     QUESTIONS,
     CapturedArray,
@@ -38,7 +38,6 @@ from .recorded import (
     change,
     name_of,
     record_in_place,
-    refuse_by_value,
     replaced,
     several,
     stand_ins_on_devices,
@@ -46,9 +45,9 @@ from .recorded import (
     to_values,
     wrap,
 )
+from .writer import Writer
 
-_IN_PLACE = {np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
-_ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "keep")  # forms that a device's calls never have
+_ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "store")  # kinds that a device's calls never have
 
 
 def to_device_values(x: Any) -> Any:
@@ -80,9 +79,9 @@ def _receive(program: Program, noted: Call, values: tuple, result: Any) -> Any:
     roots = {id(root_of(x)) for x in arrays_in(values)}
     views = [id(root_of(x)) in roots for x in results]
     if not all(views):
-        noted.form = "copied" if results[0] is result else "several"
+        noted.kind = "copied" if results[0] is result else "several"
         buffers = tuple([program.new(x) for x in results])
-        noted.out = buffers[0] if noted.form == "copied" else buffers
+        noted.out = buffers[0] if noted.kind == "copied" else buffers
         program.add(noted)
     made = [wrap(program, x) for x in results]
     if results[0] is result:
@@ -112,10 +111,11 @@ class CapturedOnDevice(CapturedArray):
         if any(hasattr(kind, "__primitive__") for kind in types):
             return NotImplemented
         self.program.check_thread()
+        check_function(function, args, kwargs)
         if function in MADE_LIKE:
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}
             function = functools.partial(function, like=self.value)
-        record = _WAYS.get(function, _record_function)
+        record = _way_of(function)
         return record(self.program, function, args, kwargs)
 
     def __getitem__(self, index: Any) -> Any:
@@ -157,19 +157,13 @@ def _record_function(program: Program, function: Any, args: tuple, kwargs: dict[
     return _call(program, function, args, kwargs)
 
 
-def _record_where(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    if len(args) == 1:
-        refuse_by_value(program, function, args, kwargs)
-    return _call(program, function, args, kwargs)
-
-
-# Functions that are recorded in a way of their own, as in `recorded.py`.
-_WAYS: dict[Any, Callable] = {
-    **dict.fromkeys(QUESTIONS, answer),
-    **dict.fromkeys(BY_VALUE, refuse_by_value),
-    **dict.fromkeys(_IN_PLACE, record_in_place),
-    np.where: _record_where,
-}
+def _way_of(function: Any) -> Callable:
+    """How a function is recorded, as in `recorded.py`."""
+    if function in QUESTIONS:
+        return answer
+    if traits_of(function).changes_first:
+        return record_in_place
+    return _record_function
 
 
 def _refuse_masks(index: Any) -> None:
@@ -296,17 +290,17 @@ class Kept:
 class DeviceWriter(Writer):
     """Statements for a device: each call gives a new array, whose values go into the call's buffer."""
 
-    def line_of(self, call: Call) -> str:
-        if call.form == "order":
+    def plain_statement(self, call: Call) -> str:
+        if call.kind == "order":
             return f"{self.name(call.function)}({', '.join(map(self._argument, call.args))})"
-        if call.form in _ON_THE_HOST or not any(map(on_device, (*call.reads(), *call.writes()))):
-            return super().line_of(call)
+        if call.kind in _ON_THE_HOST or not any(map(on_device, (*call.reads(), *call.writes()))):
+            return super().plain_statement(call)
         function = self.name(call.function, "f")
         given = [self._argument(x) for x in call.args]
         given += [f"{key}={self._argument(x)}" for key, x in call.kwargs.items()]
-        if call.form == "in place":
+        if call.kind == "in place":
             return f"{function}({', '.join(given)})"
-        if call.form in ("out", "draw"):
+        if call.kind in ("out", "draw"):
             return f"{function}({', '.join([*given, f'out={self.name(call.out)}'])})"
         return f"put({self.name(call.out)}, {function}({', '.join(given)}))"
 
@@ -349,8 +343,8 @@ class DevicePlan(Plan):
         """The host's numbers first, then the draws, then what the graph has."""
         kind: Any = program.kind_of_device
         self.order = kind.graph(program.device)
-        numbers = [call for call in calls if call.form in ("read", "compute", "keep")]
-        draws = [call for call in calls if call.form == "draw"]
+        numbers = [call for call in calls if call.kind in ("read", "compute", "store")]
+        draws = [call for call in calls if call.kind == "draw"]
         rest = [call for call in calls if call not in numbers and call not in draws]
         sent: dict[Any, Any] = {}
         for call in rest:

@@ -2,18 +2,20 @@
 
 While a step is captured, a `CapturedArray` stands in each place that holds an array; what the step assigned there is
 then written into the array that was there, which comes back. Every other place is guarded: if it holds something else
-at a later call, that call captures anew. ``search.py`` finds the places.
+at a later call, that call records the step again. ``search.py`` finds the places.
 """
 
 import contextvars
 import functools
 import random
+import types
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..optim.update import Leaf
 from ..words import in_words
+from .interrupts import uninterrupted
 from .program import CaptureError, Program, on_device, root_of, this_run
 from .recorded import CapturedArray, CapturedGenerator, are_one, wrap, write
 
@@ -24,32 +26,39 @@ class Place(NamedTuple):
     """Where a step finds something: an item of a list or of an object's ``__dict__``, or an attribute."""
 
     owner: Any
-    step: Any
+    key: Any  # the item's, or the attribute's name
     is_item: bool
     value: Any  # what was there before the capture
+    of: type | None = None  # the class whose ``__dict__`` the owner is: that can only be read
 
     def now(self) -> Any:
+        """What's there now, or `GONE`."""
         try:
             if self.is_item:
-                return self.owner[self.step]
-            return getattr(self.owner, self.step)
+                return self.owner[self.key]
+            return getattr(self.owner, self.key)
         except (AttributeError, LookupError, ValueError):  # an empty cell raises ValueError
             return GONE
 
-    def put(self, value: Any) -> None:
+    def assign(self, value: Any) -> None:
+        """Put `value` there, but for `GONE`."""
         if value is GONE:
             return
-        if self.is_item:
-            self.owner[self.step] = value
+        if self.of is not None:
+            setattr(self.of, self.key, value)
+        elif self.is_item:
+            self.owner[self.key] = value
         elif hasattr(type(self.owner), "__dataclass_fields__"):  # it may be frozen
-            object.__setattr__(self.owner, self.step, value)
+            object.__setattr__(self.owner, self.key, value)
         else:
-            setattr(self.owner, self.step, value)
+            setattr(self.owner, self.key, value)
 
     def __str__(self) -> str:
+        if self.of is not None:
+            return f"{self.of.__name__}.{self.key}"
         if self.is_item:
-            return f"{self.step!r}"
-        return f"{type(self.owner).__name__}.{self.step}"
+            return f"{self.key!r}"
+        return f"{type(self.owner).__name__}.{self.key}"
 
 
 class Container(NamedTuple):
@@ -60,12 +69,27 @@ class Container(NamedTuple):
     values: list
     of: Any = None  # the object whose ``__dict__`` it is
 
-    def same(self) -> bool:
-        """Whether it still holds the same things, under the same keys."""
-        return same_contents(self.box, self.keys, self.values)
+    def before(self) -> dict:
+        """What was in it, by key or by index."""
+        if self.keys is None:
+            return dict(enumerate(self.values))
+        return dict(zip(self.keys, self.values))
+
+    def now(self) -> dict:
+        """What's in it now."""
+        if self.keys is None:
+            return dict(enumerate(self.box))
+        return dict(self.box)
+
+    def words_for(self, key: Any) -> str:
+        """What a message calls the thing under this key."""
+        if self.of is not None:
+            return f"{type(self.of).__name__}.{key}"
+        return f"[{key!r}] of a {type(self.box).__name__}"
 
 
 def same_contents(box: Any, keys: list | None, values: list) -> bool:
+    """Whether a container still holds the same things, under the same keys."""
     if len(box) != len(values):
         return False
     if keys is None:
@@ -105,88 +129,113 @@ class Places:
         self.generators: list[tuple[random.Random, Any]] = []  # of Python's, and their states
 
     def put_stand_ins(self, program: Program) -> None:
+        """From here on, the step finds a `CapturedArray` in place of each array."""
         for place in self.arrays:
-            place.put(_stand_in(place.value, program))
+            place.assign(_stand_in(place.value, program))
 
     def put_back(self, program: Program) -> list[str]:
-        """Put the arrays back, with the values that the step assigned. What couldn't be kept, in words."""
+        """Put the arrays back, with the values that the step assigned. What couldn't be kept, in words.
+
+        Ctrl-C waits until all of them are back.
+        """
         this_run.is_over = True
         try:
-            return self._put_back(program)
+            with uninterrupted():
+                return self._put_back(program)
         finally:
             this_run.is_over = False
 
     def put_back_attributes(self) -> None:
         """After a refusal, objects have their attributes again."""
         for container in self.containers:
-            if container.of is not None and type(container.box) is dict and not container.same():
-                container.box.clear()
-                container.box.update(zip(container.keys or (), container.values))
+            box = container.box
+            if container.of is None or type(box) is not dict:
+                continue
+            if not same_contents(box, container.keys, container.values):
+                box.clear()
+                box.update(container.before())
+
+    # -- what's where the arrays were, after the step ------------------------------------------------------------------
 
     def _put_back(self, program: Program) -> list[str]:
+        assigned = self._take_down_stand_ins()
+        self._copy_what_is_overwritten(assigned, program)
+        try:
+            lost = self._write_into_arrays(assigned, program)
+        finally:  # even if that's refused, no stand-in stays anywhere
+            new = [*self._keep_in_values(), *self._keep_in_containers()]
+        return [*lost, *new, *self._changed_elsewhere()]
+
+    def _take_down_stand_ins(self) -> list[Any]:
+        """Each array is in its place again. What was there, for each place: its stand-in, or what the step assigned."""
         assigned = [place.now() for place in self.arrays]
         for place in self.arrays:
-            place.put(place.value)
-        lost = []
-        for number, (place, now) in enumerate(zip(self.arrays, assigned)):
+            place.assign(place.value)
+        return assigned
+
+    def _copy_what_is_overwritten(self, assigned: list[Any], program: Program) -> None:
+        """What a place gets from another one's array is copied, before that gets new values: two may be swapped."""
+        for i, (place, now) in enumerate(zip(self.arrays, assigned)):
             is_anothers = isinstance(now, CapturedArray) and id(root_of(now.value)) not in program.made
             if is_anothers and not are_one(now.value, place.value):
-                assigned[number] = now.copy()  # before that other one gets new values, as when two are swapped
+                assigned[i] = now.copy()
+
+    def _write_into_arrays(self, assigned: list[Any], program: Program) -> list[str]:
+        """What the step has put where an array was: its values go into that array."""
+        lost = []
         for place, now in zip(self.arrays, assigned):
-            if isinstance(place.value, np.ndarray) or on_device(place.value):
-                lost += self._keep_assigned(place, now, program)
+            before = place.value
+            if not isinstance(before, np.ndarray) and not on_device(before):
+                continue
+            if now is before or (isinstance(now, CapturedArray) and are_one(now.value, before)):
+                continue
+            if now is GONE:
+                lost.append(str(place))
+            elif isinstance(now, CapturedArray) and now.shape == before.shape and now.dtype == before.dtype:
+                write(program, before, now)
+            else:
+                raise CaptureError(
+                    f"the step puts {in_words(getattr(now, 'value', now))} at {place}, where {in_words(before)} was: "
+                    "a replay can't. Return it instead"
+                )
+        return lost
+
+    # -- what's where there was no array -------------------------------------------------------------------------------
+
+    def _keep_in_values(self) -> list[str]:
+        """A variable or an attribute gets its first array: from the next run on, there is one."""
+        lost = []
         for place in self.values:
             now = place.now()
-            if not same(now, place.value):
-                lost += self._keep_new(place, now)
+            if same(now, place.value):
+                continue
+            if isinstance(now, CapturedArray):
+                place.assign(now.value.copy())
+            lost.append(str(place))
+        return lost
+
+    def _keep_in_containers(self) -> list[str]:
+        """The same for what's in a list, a dict or another container."""
+        lost = []
         for container in self.containers:
-            lost += self._keep_new_contents(container)
+            before, now = container.before(), container.now()
+            for key, value in now.items():
+                if isinstance(value, CapturedArray) and not isinstance(container.box, types.MappingProxyType):
+                    container.box[key] = value.value.copy()
+                if key not in before or not same(value, before[key]):
+                    lost.append(container.words_for(key))
+            lost += [container.words_for(key) for key in before if key not in now]
+        return lost
+
+    def _changed_elsewhere(self) -> list[str]:
+        """What has changed where no array can be kept."""
+        lost = []
         for variable, value in self.variables:
             if not same(variable.get(GONE), value):
                 lost.append(f"the context variable {variable.name}")
         lost += [f"a {type(x).__name__}" for x, before in self.bytes if bytes(x) != before]
         lost += ["the state of a random.Random" for x, state in self.generators if x.getstate() != state]
         return lost
-
-    def _keep_assigned(self, place: Place, now: Any, program: Program) -> list[str]:
-        """The step has put `now` where an array was: its values go into that array."""
-        before = place.value
-        if now is before or (isinstance(now, CapturedArray) and are_one(now.value, before)):
-            return []
-        if now is GONE:
-            return [str(place)]
-        if isinstance(now, CapturedArray) and now.shape == before.shape and now.dtype == before.dtype:
-            write(program, before, now)
-            return []
-        raise CaptureError(
-            f"the step puts {in_words(getattr(now, 'value', now))} at {place}, where {in_words(before)} was: "
-            "a replay can't. Return it instead"
-        )
-
-    def _keep_new(self, place: Place, now: Any) -> list[str]:
-        """There was no array yet: from the next run on, there is one."""
-        if isinstance(now, CapturedArray):
-            place.put(now.value.copy())
-        return [str(place)]
-
-    def _keep_new_contents(self, container: Container) -> list[str]:
-        now = list(container.box) if container.keys is None else list(container.box.values())
-        keys = list(container.box) if container.keys is not None else list(range(len(now)))
-        changed = []
-        before = dict(zip(container.keys or range(len(container.values)), container.values))
-        for key, value in zip(keys, now):
-            if isinstance(value, CapturedArray):
-                container.box[key] = value.value.copy()
-            if key not in before or not same(value, before[key]):
-                changed.append(self._words_for(container, key))
-        changed += [self._words_for(container, key) for key in before if key not in keys]
-        return changed
-
-    @staticmethod
-    def _words_for(container: Container, key: Any) -> str:
-        if container.of is not None:
-            return f"{type(container.of).__name__}.{key}"
-        return f"[{key!r}] of a {type(container.box).__name__}"
 
 
 def holds_array(x: Any) -> bool:

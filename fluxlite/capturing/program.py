@@ -4,6 +4,8 @@ A `Program` is what one run of a step did: a list of `Call`. It knows which memo
 outside (parameters, an optimizer's memory, constants), and how to put back what the run changed.
 """
 
+import functools
+import operator
 import os
 import sys
 import threading
@@ -46,14 +48,14 @@ def users_line() -> Line:
     return Line(f"{file}, line {frame.f_lineno}")
 
 
-class _Run(threading.local):
-    """What's to know of the recorded run in this thread."""
+class _ThisRun(threading.local):
+    """The run that's recorded in this thread."""
 
     refused: "CaptureError | None" = None  # its first refusal
     is_over = False  # the step has returned, and what it assigned is kept
 
 
-this_run = _Run()
+this_run = _ThisRun()
 
 
 def refusal(what: str, fix: str = "") -> CaptureError:
@@ -75,8 +77,8 @@ def on_device(x: Any) -> bool:
     return kind is not None and kind.graph is not None
 
 
-def is_array(x: Any) -> bool:
-    """Whether it's an array that a program computes with: NumPy's, or a device's."""
+def is_real_array(x: Any) -> bool:
+    """Whether it's an array that a program computes with, NumPy's or a device's, and not what stands in for one."""
     return type(x) is np.ndarray or on_device(x)
 
 
@@ -132,7 +134,7 @@ class Number:
 class Call:
     """One call. What it reads is in its arguments; `out` gets the result; `changes` are arrays it changes in place.
 
-    `form` says how the replay writes it:
+    `kind` says how the replay writes it:
 
     ======== =========================================================
     ufunc    ``f(x, y, out)``
@@ -144,17 +146,19 @@ class Call:
     draw     ``f(x, y)``, which draws random numbers into `out`
     read     a number that the program holds, such as a rule's rate
     compute  a number, computed from others
-    keep     ``memory["steps"] = number``
+    store    ``memory["steps"] = number``
+    several  on a device: the same as `copied` for all of several results
+    order    on a device: it begins, ends or feeds the order that a replay is
     ======== =========================================================
     """
 
-    __slots__ = ("args", "changes", "errors", "form", "function", "item", "kwargs", "line", "out")
+    __slots__ = ("args", "changes", "errors", "function", "item", "kind", "kwargs", "line", "out")
 
     def __init__(
-        self, form: str, function: Any, args: tuple, kwargs: dict[str, Any] | None = None, out: Any = None,
+        self, kind: str, function: Any, args: tuple, kwargs: dict[str, Any] | None = None, out: Any = None,
         changes: tuple[np.ndarray, ...] = (), item: int = 0,
     ) -> None:  # fmt: skip
-        self.form = form
+        self.kind = kind
         self.function = function
         self.args = args
         self.kwargs = kwargs or {}
@@ -170,7 +174,7 @@ class Call:
 
     def numbers(self) -> list[Number]:
         """The numbers among the arguments that the host computes."""
-        return _all_of(_is_number, (self.args, self.kwargs))
+        return [x for x in _innermost((self.args, self.kwargs)) if type(x) is Number]
 
     def writes(self) -> list[np.ndarray]:
         """The arrays that are other ones afterwards."""
@@ -179,28 +183,21 @@ class Call:
 
 def arrays_in(x: Any) -> list[np.ndarray]:
     """The arrays in nested tuples, lists and dicts."""
-    return _all_of(is_array, x)
+    return list(filter(is_real_array, _innermost(x)))
 
 
-def _is_number(x: Any) -> bool:
-    return type(x) is Number
-
-
-def _all_of(condition: Callable[[Any], bool], x: Any) -> list:
-    found: list = []
-    _collect(condition, x, found)
+def _innermost(x: Any) -> list:
+    """What's in nested tuples, lists and dicts: the outer parts first."""
+    found = []
+    waiting = [x]
+    for part in waiting:  # which gets longer meanwhile
+        if isinstance(part, (tuple, list)):
+            waiting += part
+        elif isinstance(part, dict):
+            waiting += part.values()
+        else:
+            found.append(part)
     return found
-
-
-def _collect(condition: Callable[[Any], bool], x: Any, found: list) -> None:
-    if condition(x):
-        found.append(x)
-    elif isinstance(x, (tuple, list)):
-        for part in x:
-            _collect(condition, part, found)
-    elif isinstance(x, dict):
-        for part in x.values():
-            _collect(condition, part, found)
 
 
 class Program:
@@ -214,13 +211,13 @@ class Program:
         self.device: Any = None  # where its arrays are; None is the CPU
         self.kind_of_device: Any = None
         self.thread = threading.get_ident()
-        self.result: Any = None  # the form of what the step gave
+        self.result: Any = None  # the structure of what the step gave
         self.refused: CaptureError | None = None  # what another thread did
         self._errors: Any = np.geterr()
-        self._names = 0
-        self._read: dict[tuple, Number] = {}
+        self._count = 0  # of numbers that the host computes
+        self._read: dict[tuple, Number] = {}  # by the owner's id and the path
         self._undo: dict[Any, Callable[[], None]] = {}
-        self._seen: dict[int, tuple[np.ndarray, Any]] = {}  # by id: memory from outside, and what it held
+        self._watched: dict[int, tuple[np.ndarray, bytes]] = {}  # by id: memory from outside, and its fingerprint
 
     # -- noting --------------------------------------------------------------------------------------------------------
 
@@ -232,8 +229,8 @@ class Program:
         self.calls.append(call)
         for x in call.changes:
             root = root_of(x)
-            if id(root) in self._seen:
-                self._seen[id(root)] = (root, fingerprint(root))
+            if id(root) in self._watched:
+                self._watched[id(root)] = (root, fingerprint(root))
 
     def new(self, x: Any) -> np.ndarray:
         """`x`, which a call has just made, is a buffer from now on."""
@@ -276,17 +273,17 @@ class Program:
         self.add(Call("compute", function, operands, out=number))
         return number
 
-    def keep_number(self, owner: dict[str, Any], key: str, number: Number) -> None:
+    def store_number(self, owner: dict[str, Any], key: str, number: Number) -> None:
         """``owner[key] = number``, as an optimizer counts its steps."""
-        self.undo_later((id(owner), key), _put_item(owner, key, owner[key]))
+        self.undo_later((id(owner), key), functools.partial(operator.setitem, owner, key, owner[key]))
         owner[key] = number.value
-        for place in [place for place in self._read if place[0] == id(owner)]:
-            del self._read[place]
-        self.add(Call("keep", None, (owner, key, number)))
+        for source in [source for source in self._read if source[0] == id(owner)]:
+            del self._read[source]  # it's read again from now on
+        self.add(Call("store", None, (owner, key, number)))
 
     def _number(self, value: Any) -> Number:
-        self._names += 1
-        return Number(f"n{self._names}", value)
+        self._count += 1
+        return Number(f"n{self._count}", value)
 
     # -- what came from outside ----------------------------------------------------------------------------------------
 
@@ -294,11 +291,10 @@ class Program:
         """`target` is about to be changed in place: what it held can be put back."""
         root = root_of(target)
         if id(root) not in self.made:
-            self.undo_later(id(root), _put_values(root, root.copy()))
+            self.undo_later(id(root), functools.partial(np.copyto, root, root.copy()))
 
     def undo_later(self, key: Any, undo: Callable[[], None]) -> None:
-        """If the capture fails, call `undo`. Only the first one for each `key` counts: it knows what was there "
-        "before."""
+        """If the capture fails, call `undo`. For each `key`, only the first one counts: it knows what was there."""
         self._undo.setdefault(key, undo)
 
     def undo(self) -> None:
@@ -311,25 +307,24 @@ class Program:
         for call in earlier.calls:
             for x in (*call.reads(), *call.writes()):
                 root = root_of(x)
-                if id(root) not in earlier.made and id(root) not in self._seen:
-                    self._seen[id(root)] = (root, fingerprint(root))
+                if id(root) not in earlier.made and id(root) not in self._watched:
+                    self._watched[id(root)] = (root, fingerprint(root))
 
     def check_unchanged(self, *operands: Any) -> None:
-        """Raise if one of these arrays from outside was changed by something that isn't noted; without any: all."""
-        if not self._seen:
+        """Raise if something that isn't noted has changed one of these arrays from outside; without any: one of all."""
+        if not self._watched:
             return
         if operands:
-            keys = {id(root_of(x)) for x in arrays_in(operands)} & self._seen.keys()
+            keys = {id(root_of(x)) for x in arrays_in(operands)} & self._watched.keys()
         else:
-            keys = set(self._seen)
+            keys = set(self._watched)
         for key in keys:
-            root, before = self._seen[key]
+            root, before = self._watched[key]
             if fingerprint(root) != before:
                 raise CaptureError(
-                    f"{users_line()}: an array of shape {root.shape} has changed in the step, and the capture "
-                    "didn't see "
-                    "how, so a replay wouldn't change it. Change it with NumPy, through the name under which the step "
-                    "finds it"
+                    f"{users_line()}: an array of shape {root.shape} has changed in the step, and the capture didn't "
+                    "see how, so a replay wouldn't change it. Change it with NumPy, through the name under which the "
+                    "step finds it"
                 )
 
 
@@ -338,17 +333,3 @@ def fingerprint(x: np.ndarray) -> bytes:
     import hashlib
 
     return hashlib.blake2b(x.tobytes(), digest_size=16).digest()
-
-
-def _put_values(array: np.ndarray, values: np.ndarray) -> Callable[[], None]:
-    def put() -> None:
-        array[...] = values
-
-    return put
-
-
-def _put_item(owner: dict[str, Any], key: str, value: Any) -> Callable[[], None]:
-    def put() -> None:
-        owner[key] = value
-
-    return put

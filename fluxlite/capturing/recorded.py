@@ -19,12 +19,13 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from ..arrays import device_of
 from ..autodiff.tracked import ArrayMethods
 from ..words import in_words
+from .functions import check_function, traits_of
 from .program import (
     Call,
     Number,
     Program,
     arrays_in,
-    is_array,
+    is_real_array,
     on_device,
     refusal,
     root_of,
@@ -36,23 +37,10 @@ NUMBERS = (bool, int, float)
 # What's asked about an array without its values. These calls are answered at once, and not noted.
 QUESTIONS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj,
               np.may_share_memory, np.shares_memory}  # fmt: skip
-_IN_PLACE = {np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
 _FILLED = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
 MADE_LIKE = {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.array, np.asarray, np.tri, np.identity}
 _HAVE_OUT = {np.concatenate, np.einsum, np.dot, np.cumsum, np.argmax, np.argmin}
 _METHODS_OF_ARRAYS = {np.ndarray.astype, np.ndarray.copy, np.ndarray.flatten}  # NumPy's numbers have others
-# The shape of what these give depends on values.
-BY_VALUE = {
-    np.trim_zeros,
-    np.nonzero,
-    np.flatnonzero,
-    np.argwhere,
-    np.unique,
-    np.compress,
-    np.extract,
-    np.array_equal,
-    np.allclose,
-}
 # NumPy itself calls these; they're quicker without the way there.
 _REDUCTIONS = {np.sum: np.add, np.max: np.maximum, np.min: np.minimum, np.amax: np.maximum, np.amin: np.minimum}
 OPERATORS = {
@@ -223,7 +211,7 @@ def change(
 def write(program: Program, target: np.ndarray, value: Any) -> None:
     """``target[...] = value``, noted."""
     values = to_values(value)
-    if is_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
+    if is_real_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
         return
     change(program, np.copyto, (target, value), target, {"casting": "unsafe"})
 
@@ -301,7 +289,8 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         if any(map(is_asked_first, types)):
             return NotImplemented
         self.program.check_thread()
-        record = _WAYS.get(function, _record_function)
+        check_function(function, args, kwargs)
+        record = _way_of(function)
         return record(self.program, function, args, kwargs)
 
     # -- indexing ------------------------------------------------------------------------------------------------------
@@ -415,7 +404,7 @@ def _parts_of(index: Any) -> tuple | None:
 
 
 class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
-    """A number of Python's that each replay computes anew: an optimizer's rate, or ``1 - beta**steps``."""
+    """A number of Python's that each replay computes again: an optimizer's rate, or ``1 - beta**steps``."""
 
     __slots__ = ("number", "program")
     __array_priority__ = 51
@@ -442,8 +431,10 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
         if any(map(is_asked_first, types)):
             return NotImplemented
         self.program.check_thread()
-        record = WAYS_OF_ALL.get(function, call)
-        return record(self.program, function, args, kwargs)
+        check_function(function, args, kwargs)
+        if function in QUESTIONS:
+            return answer(self.program, function, args, kwargs)
+        return call(self.program, function, args, kwargs)
 
     def __repr__(self) -> str:
         return f"captured(number, {self.number.value!r})"
@@ -455,26 +446,6 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
 def answer(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """A question that needs no values is answered at once, and not noted."""
     return function(*to_values(args), **to_values(kwargs))
-
-
-def refuse_by_value(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> NoReturn:
-    raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
-
-
-def _record_where(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Of a condition alone, it gives the positions."""
-    if len(args) == 1:
-        refuse_by_value(program, function, args, kwargs)
-    return call(program, function, args, kwargs)
-
-
-def _record_nan_to_num(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    copy = kwargs.get("copy", True)
-    if len(args) > 1:
-        copy = args[1]
-    if not copy:
-        raise refusal("np.nan_to_num(x, copy=False)", "x[...] = np.nan_to_num(x)")
-    return call(program, function, args, kwargs)
 
 
 def _record_filled(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -566,22 +537,21 @@ def _place_of_out(function: Any) -> int | None:
     return None
 
 
-# Those that are recorded otherwise than `_record_function` does: for numbers too, and for arrays on the host.
-WAYS_OF_ALL: dict[Any, Callable] = {
-    **dict.fromkeys(QUESTIONS, answer),
-    **dict.fromkeys(BY_VALUE, refuse_by_value),
-    np.where: _record_where,
-    np.nan_to_num: _record_nan_to_num,
-}
 _WAYS: dict[Any, Callable] = {
-    **WAYS_OF_ALL,
+    **dict.fromkeys(QUESTIONS, answer),
     **dict.fromkeys(_FILLED, _record_filled),
     np.full_like: _record_full_like,
     **dict.fromkeys(MADE_LIKE, _record_made_like),
-    **dict.fromkeys(_IN_PLACE | {np.copyto}, record_in_place),
     **dict.fromkeys(_REDUCTIONS, _record_reduction),
     np.mean: _record_mean,
 }
+
+
+def _way_of(function: Any) -> Callable:
+    """How a function is recorded."""
+    if traits_of(function).changes_first:
+        return record_in_place
+    return _WAYS.get(function, _record_function)
 
 
 # -- random numbers ----------------------------------------------------------------------------------------------------
@@ -617,7 +587,7 @@ def generators_of(calls: list[Call]) -> list:
     """The generators that these calls draw from."""
     found: dict[int, Any] = {}
     for call in calls:
-        if call.form == "draw":
+        if call.kind == "draw":
             generator = getattr(call.function, "__self__", None)
             if generator is None:  # a device's, whichever it has today
                 generator = call.args[0].rng

@@ -26,7 +26,7 @@ import numpy as np
 from ..devices.base import Device
 from ..optim.update import Leaf, OptimiserRule
 from .places import GONE, Container, Place, Places, holds_array
-from .program import CaptureError, check_kind, check_plain, is_array, on_device
+from .program import CaptureError, check_kind, check_plain, is_real_array, on_device
 from .recorded import CapturedArray, CapturedNumber
 
 _SIMPLE = {type(None), bool, int, float, complex, str, bytes, np.ufunc, types.BuiltinFunctionType, type(...), range,
@@ -98,7 +98,7 @@ class Search:
         for name, value in memory.items():
             if type(value) is dict:
                 self._memory(value)
-            elif is_array(value):
+            elif is_real_array(value):
                 self.places.arrays.append(Place(memory, name, True, value))
 
     def _tracked(self, x: Any) -> None:
@@ -128,8 +128,7 @@ class Search:
             if name in ("eval", "exec") and name not in f.__globals__:
                 raise CaptureError(
                     f"captured(step): {f.__qualname__} calls {name}, and what that reads can't be seen. Call it "
-                    "before, and "
-                    "give its result as an argument"
+                    "before, and give its result as an argument"
                 )
             if name in f.__globals__:
                 self._item(f.__globals__, name)
@@ -184,7 +183,7 @@ class Search:
         if holds_array(value):
             self.places.arrays.append(Place(cls, name, False, value))
         else:
-            self.places.values.append(Place(vars(cls), name, True, value))
+            self.places.values.append(Place(vars(cls), name, True, value, of=cls))
         self._waiting.append(value)
 
     # -- objects and containers ----------------------------------------------------------------------------------------
@@ -221,13 +220,12 @@ class Search:
         keys = list(box) if is_dict else None
         values = list(box.values()) if is_dict else list(box)
         self.places.containers.append(Container(box, keys, values, of))
-        steps: Any = range(len(values)) if keys is None else keys
-        for step, value in zip(steps, values):
-            if (id(box), step) in self._met:
+        for key, value in zip(keys or range(len(values)), values):
+            if (id(box), key) in self._met:
                 continue
-            self._met.add((id(box), step))
+            self._met.add((id(box), key))
             if holds_array(value):
-                self.places.arrays.append(Place(box, step, True, value))
+                self.places.arrays.append(Place(box, key, True, value))
             self._waiting.append(value)
 
     def _several(self, x: Any) -> None:
@@ -264,18 +262,17 @@ class Search:
             "Take it before the call, and give it as an argument"
         )
 
-    def _item(self, owner: Any, step: Any) -> None:
-        self._place(Place(owner, step, True, owner[step]))
+    def _item(self, owner: Any, key: Any) -> None:
+        self._place(Place(owner, key, True, owner[key]))
 
-    def _attribute(self, owner: Any, step: str) -> None:
-        place = Place(owner, step, False, None)
+    def _attribute(self, owner: Any, name: str) -> None:
+        place = Place(owner, name, False, None)
         self._place(place._replace(value=place.now()))
 
     def _place(self, place: Place) -> None:
-        key = (id(place.owner), place.step)
-        if key in self._met:
+        if (id(place.owner), place.key) in self._met:
             return
-        self._met.add(key)
+        self._met.add((id(place.owner), place.key))
         if holds_array(place.value):
             self.places.arrays.append(place)
         else:
@@ -347,14 +344,20 @@ def names_in_code(f: Any) -> set[str]:
 
 def _globals_of(code: Any) -> list[str]:
     """The names that a function looks up among its module's variables, and then among Python's."""
-    found = [step.argval for part in _codes(code) for step in dis.get_instructions(part)
-             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")]  # fmt: skip
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(_operands(code, {"LOAD_GLOBAL", "LOAD_NAME"})))
 
 
 def _imports_of(code: Any) -> list[str]:
     """The modules that a function imports."""
-    return [step.argval for part in _codes(code) for step in dis.get_instructions(part) if step.opname == "IMPORT_NAME"]
+    return list(_operands(code, {"IMPORT_NAME"}))
+
+
+def _operands(code: Any, operations: set[str]) -> Iterator[str]:
+    """The names that these operations have, in a code object and those inside it."""
+    for part in _codes(code):
+        for operation in dis.get_instructions(part):
+            if operation.opname in operations:
+                yield operation.argval
 
 
 def _codes(code: Any) -> Iterator[Any]:

@@ -82,7 +82,7 @@ class CapturedStep:
         self._calls = 0
 
     def clear(self) -> None:
-        """Forget what was recorded, and free its memory. The next call records anew."""
+        """Forget what was recorded, and free its memory. The next call records again."""
         with self._lock:
             self.plans.clear()
             self._latest = None
@@ -240,7 +240,7 @@ def captured(step: Any = None, check: int = 0) -> Any:
     shapes and types are part of what's recorded: another one is recorded by itself.
 
     Models, an optimizer's state and other arrays that the step finds outside are used where they are, and changed in
-    place. If one is replaced, the step is recorded anew. Reading a value (``float(x)``, ``if x:``, printing) raises
+    place. If one is replaced, the step is recorded again. Reading a value (``float(x)``, ``if x:``, printing) raises
     `CaptureError`, and so does all that a replay would repeat wrongly. With ``check=100``, each hundredth call also
     runs as written, on the same numbers, and raises `CaptureError` if anything differs.
 

@@ -133,7 +133,7 @@ def captures(step, *changes):
     return found
 
 
-def test_a_rate_is_read_and_what_is_replaced_is_recorded_anew():
+def test_a_rate_is_read_and_what_is_replaced_is_recorded_again():
     step, model, state = trained(fl.Adam(0.01))
     changes = [
         lambda: fl.adjust(state, 0.5),

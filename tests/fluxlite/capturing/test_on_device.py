@@ -231,6 +231,7 @@ DROPOUT = fl.Dropout(0.5, rng=np.random.default_rng(0))
         (waiting, "waiting for the GPU in the step can't be captured"),
         (masked, r"x\[mask\]"),
         (drawn_on_the_host, "a draw on the host"),
+        (lambda x: np.nan_to_num(x, copy=False), r"np\.nan_to_num\(x, copy=False\)"),
     ],
 )
 def test_what_a_graph_cannot_have_is_refused_with_its_line(step, words):

@@ -1,0 +1,99 @@
+"""The guards at the top of a replay: if what the step would find isn't what it was, the step is recorded again."""
+
+import math
+from typing import Any
+
+from .places import GONE, Container, Place, Places, same
+from .writer import Writer
+
+LOOKING_FAILED = (AttributeError, LookupError, ValueError)  # what a guard may raise: something is gone
+_FEW = 12  # things in a container that are compared one by one, and conditions in a line
+
+
+def guards(places: Places, writer: Writer) -> list[str]:
+    """Conditions, any of which means that the step would do something else now."""
+    found = []
+    boxes = {id(container.box) for container in places.containers}
+    for place in places.arrays:
+        if not place.is_item or id(place.owner) not in boxes:
+            found.append(f"{_lookup(place, writer)} is not {writer.thing(place.value)}")
+    for place in places.values:
+        if place.value is not GONE:
+            found.append(_differs(_lookup(place, writer), place.value, writer))
+    for container in places.containers:
+        found += _guards_of(container, writer)
+    for variable, value in places.variables:
+        found.append(_differs(f"{writer.thing(variable)}.get(gone)", value, writer))
+    for names, name in places.absent:
+        found.append(f"{name!r} in {writer.thing(names)}")
+    for x, count in places.sizes:
+        found.append(f"len({writer.thing(x)}.__dict__) != {count}")
+    for x, before in places.bytes:
+        found.append(f"bytes({writer.thing(x)}) != {writer.thing(before)}")
+    for x, cls in places.classes:
+        found.append(f"{writer.thing(x)}.__class__ is not {writer.thing(cls)}")
+    for leaf in places.leaves:
+        name, rule, memory = writer.thing(leaf), writer.thing(leaf.rule), writer.thing(leaf.memory)
+        found.append(f"{name}.frozen is not {leaf.frozen} or {name}.memory is not {memory}")
+        found.append(f"{name}.rule is not {rule} and not alike({name}.rule, {rule})")
+    writer.space["alike"] = alike
+    return found
+
+
+def in_few_lines(conditions: list[str]) -> list[str]:
+    """Several conditions as one: that's quicker."""
+    groups = [conditions[i : i + _FEW] for i in range(0, len(conditions), _FEW)]
+    return [" or ".join(f"({condition})" for condition in group) for group in groups]
+
+
+def _lookup(place: Place, writer: Writer) -> str:
+    """What is at a place now."""
+    if place.is_item:
+        return f"{writer.thing(place.owner)}[{place.key!r}]"
+    return f"{writer.thing(place.owner)}.{place.key}"
+
+
+def _differs(now: str, before: Any, writer: Writer) -> str:
+    """Whether `now` is neither the same object as `before` nor an equal number or text."""
+    return f"{now} is not {writer.thing(before)} and not same({now}, {writer.thing(before)})"
+
+
+def _guards_of(container: Container, writer: Writer) -> list[str]:
+    box = writer.thing(container.box)
+    found = []
+    if container.of is not None:
+        found.append(f"{writer.thing(container.of)}.__dict__ is not {box}")
+    if isinstance(container.box, (set, frozenset)):
+        return [*found, f"{box} != {writer.thing(set(container.values))}"]
+    slow = f"not same_contents({box}, {writer.thing(container.keys)}, {writer.thing(container.values)})"
+    count = len(container.values)
+    keys = container.keys
+    if keys is None:
+        keys = list(range(count))
+    if count <= _FEW and all(type(key) in (str, int) for key in keys):
+        quick = [f"len({box}) != {count}"]
+        quick += [f"{box}[{key!r}] is not {writer.thing(value)}" for key, value in zip(keys, container.values)]
+        return [*found, f"({' or '.join(quick)}) and {slow}"]
+    return [*found, slow]
+
+
+def alike(rule: Any, other: Any) -> bool:
+    """Whether two optimizers differ in their numbers only, which each replay reads."""
+    if type(rule) is not type(other) or len(rule.rules) != len(other.rules):
+        return False
+    mine, others = vars(rule), vars(other)
+    if mine.keys() != others.keys():
+        return False
+    for name, value in mine.items():
+        if name != "rules" and not is_read(value) and not same(value, others[name]):
+            return False
+        if is_read(value) != is_read(others[name]):
+            return False
+    return all(map(alike, rule.rules, other.rules))
+
+
+def is_read(value: Any) -> bool:
+    """Whether it's a number of an optimizer's that each replay reads: a float, or a tuple of floats. No rate is inf."""
+    if type(value) is tuple:
+        return bool(value) and all(map(is_read, value))
+    return type(value) is float and math.isfinite(value)
