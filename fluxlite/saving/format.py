@@ -119,9 +119,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         for part in pair:
             if type(part) is str:
                 part.encode()  # half of a pair of surrogates isn't text
-    if len(dict(pairs)) < len(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
         raise ValueError("an object has a name twice")
-    return dict(pairs)
+    return found
 
 
 def _entry(name: str, described: Any) -> _Entry:
