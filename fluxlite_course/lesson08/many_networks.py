@@ -38,7 +38,7 @@ def networks(rates: Sequence[float] = (0.1,), seeds: Sequence[int] = (1,)) -> tu
 
 @functools.cache
 def _compile() -> Callable[..., None]:
-    """``training`` of one_loop.c. Where there's no compiler, raises `OSError`, `CalledProcessError` or `ImportError`."""
+    """``training`` of one_loop.c. Raises `OSError`, `CalledProcessError` or `ImportError` without a compiler."""
     import ctypes
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
