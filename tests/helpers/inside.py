@@ -74,6 +74,7 @@ OTHERS = {
     "device": "devices.cupy.device",
     "explanation_described": "reports:describe",
     "files": "saving.files",
+    "format": "saving.format",
     "lanes": "simgpu.jit.lanes",
     "launch": "simgpu.jit.launch",
     "optimizers": "optim.rules",
