@@ -148,14 +148,15 @@ def _loss_of(epoch):
 
 
 def _expect_epoch(before, found, mine, ours):
-    without_learning = _epoch(*ours[:2], *[w.copy() for w in ours[2:]], rate=0)
-    wanted = _epoch(*ours)
+    x, y, w1, w2 = ours
+    without_learning = _epoch(x, y, w1.copy(), w2.copy(), rate=0)
+    wanted = _epoch(x, y, w1, w2)
     expect(found, wanted, "that's not the loss of this epoch", {
         "you take the mean over the 20 steps: add them up": wanted / 20,
         "the ½ is missing": 2 * wanted,
         "w1 and w2 stay as they were: each step has to change them": without_learning,
     }, before=before, rtol=1e-3, atol=1e-6)  # fmt: skip
-    for name, got, want in zip(("w1", "w2"), mine, ours[2:]):
+    for name, got, want in zip(("w1", "w2"), mine, (w1, w2)):
         words = f"{before}the loss is right, but {name} isn't: an epoch changes it in place, after each step"
         wrong_if(not same(got, want, **_NEAR), words, look_at="w1[...] -= 0.1 * g1")
 
