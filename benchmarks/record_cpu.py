@@ -29,7 +29,16 @@ import fluxlite
 from fluxlite_course import sine_wave
 from fluxlite_course.crossing import BATCHES, SIZES, arrays
 from fluxlite_course.lesson06.pictures import START
-from fluxlite_course.lesson07.pictures import DIGITS, WAVES, digits_step
+from fluxlite_course.lesson07.pictures import (
+    DIGITS,
+    RECORDED,
+    REPLAYED,
+    STEPS,
+    WAVES,
+    digits_step,
+    points_of,
+    replayed_epoch,
+)
 from fluxlite_course.lesson08.many_networks import one_loop
 
 from .harness import in_a_process, processor
@@ -51,7 +60,8 @@ Case = dict[str, Any]
 
 
 def cases(what: str) -> list[Case]:
-    """What to measure: lesson 08's ``"loop"``, lesson 07's ``"waves"`` and ``"digits"``, or lesson 06's ``"sizes"``.
+    """What to measure: lesson 08's ``"loop"``, lesson 07's ``"waves"``, ``"replays"`` of them and ``"digits"``, or
+    lesson 06's ``"sizes"``.
 
     Of the sizes, Float64 is measured only for one batch size.
     """
@@ -63,6 +73,7 @@ def cases(what: str) -> list[Case]:
         "loop": [{"what": "whole training", "language": "C", "hidden": 6, "batch": 1, "dtype": "float32"}],
         "digits": [{"what": "digits step", "batch": batch, "dtype": "float32"} for batch in DIGITS],
         "waves": [step(6, batch) for batch in WAVES],
+        "replays": [{**step(6, batch), "what": "step of a replayed epoch"} for batch in REPLAYED],
         "sizes": [
             *(step(hidden, batch) for batch in BATCHES for hidden in SIZES),
             *(step(hidden, 1, "float64") for hidden in (6, *SIZES)),
@@ -77,7 +88,7 @@ def once(case: Case, alone: bool) -> float:
     run = ready(case)
     for _ in range(TRIES):
         start, used = time.perf_counter(), time.process_time()
-        seconds = mean_time(run)
+        seconds = mean_time(run) / (STEPS if case["what"] == "step of a replayed epoch" else 1)
         passed, used = time.perf_counter() - start, time.process_time() - used
         if not alone or passed <= used * DISTURBED:
             return seconds
@@ -95,6 +106,10 @@ def ready(case: Case) -> Callable[[], Any]:
         run = functools.partial(train, *taken)
     elif case["what"] == "training step":
         run = training_step(case["hidden"], case["batch"], case["dtype"])
+    elif case["what"] == "step of a replayed epoch":
+        run = replayed_epoch(*filled(points_of(case["batch"])), rate=0.0)
+        for _ in range(RECORDED):
+            run()
     else:
         x = np.ones((case["n"], case["n"]), case["dtype"])
         run = functools.partial(np.matmul, x, x)
@@ -102,12 +117,17 @@ def ready(case: Case) -> Callable[[], Any]:
     return run
 
 
-def training_step(hidden: int, batch: int, dtype: Any) -> Callable[[], Any]:
-    """A training step on the CPU."""
+def filled(made: list[np.ndarray]) -> list[np.ndarray]:
+    """These arrays, with random numbers in them."""
     random = np.random.default_rng(1)
-    x, y, memory, w1, w2 = made = arrays(hidden, batch, dtype)
     for array in made:
         array[...] = random.standard_normal(array.shape, np.float32) / np.sqrt(array.shape[-1])
+    return made
+
+
+def training_step(hidden: int, batch: int, dtype: Any) -> Callable[[], Any]:
+    """A training step on the CPU."""
+    x, y, memory, w1, w2 = filled(arrays(hidden, batch, dtype))
     # A rate of 0 takes the same work, and keeps the numbers.
     return functools.partial(sine_wave.training_step, x, y, memory, w1, w2, rate=0.0)
 
@@ -179,7 +199,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="the JSON file to write")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--what", choices=("sizes", "waves", "digits", "loop", "program"), default="sizes")
+    parser.add_argument("--what", choices=("sizes", "waves", "replays", "digits", "loop", "program"), default="sizes")
     options = parser.parse_args(arguments)
     options.file.write_text(text(record(options.threads, options.rounds, options.what)), encoding="utf-8")
     print(f"wrote {options.file}")

@@ -41,5 +41,4 @@ def test_the_check_expects_what_the_race_shows():
 
 
 def test_a_bug_that_only_wastes_time_is_not_ruled_out():
-    assert question("00-A").right == "a"
     assert "Two totals can't rule out one that only wastes time." in question("00-A").replies["d"]
