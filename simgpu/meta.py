@@ -14,6 +14,11 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 SMALL = 2**16  # bytes; fewer are just as fast in memory, and views of them are faster
 
 
+def is_small(shape: Sequence[int], dtype: Any) -> bool:
+    """Whether an array of this shape and type is made in memory."""
+    return math.prod(shape) * np.dtype(dtype).itemsize < SMALL
+
+
 class TooLargeError(MemoryError):
     """The values of an array of `nbytes` are asked for, and this computer has no memory for them."""
 
@@ -435,7 +440,7 @@ def reserve_zeros(shape: Any, dtype: Any, axes: Sequence[int] | None = None) -> 
     """Zeros: a few in memory, many without. `axes` lie from the slowest to the fastest: by default, row by row."""
     shape = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(map(int, shape))
     dtype = np.dtype(dtype)
-    if math.prod(shape) * dtype.itemsize >= SMALL:
+    if not is_small(shape, dtype):
         return MetaArray(shape, dtype, None if axes is None else laid_out(shape, dtype.itemsize, axes))
     rows = range(len(shape))
     if axes is None or len(shape) < 2 or axes == rows:
@@ -567,10 +572,12 @@ def pick(values: Any, place: Any) -> Any:
     parts = [part if isinstance(part, np.ndarray) else _as_part(part) for part in _parts_of(place)]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     has_all = type(values) is not MetaArray and not any([type(part) is MetaArray for part in arrays])
-    if has_all and values.nbytes * math.prod([x.size for x in arrays]) < 256 * SMALL:
+    if has_all and math.prod([values.nbytes, *[x.size for x in arrays]]) < 256 * SMALL:
         found = np.asarray(values[place])
-        return found if found.base is None else found.copy()
-    return reserve_zeros(_picked_shape(values, place, parts), values.dtype)
+        if np.may_share_memory(found, values):  # NumPy takes an array of shape () for a number
+            return found.copy()
+        return found
+    return _picked(values, place, parts)
 
 
 def _parts_of(place: Any) -> tuple:
@@ -588,8 +595,8 @@ def _as_part(part: Any) -> Any:
     return np.asarray(part)
 
 
-def _picked_shape(values: Any, place: Any, parts: list) -> tuple[int, ...]:
-    """NumPy says it of a small array with an axis for each of those that `parts` take. Its lengths stand for others."""
+def _picked(values: Any, place: Any, parts: list) -> Any:
+    """NumPy picks from a small array, with an axis for each of those that `parts` take. Its lengths stand for others."""
     taken = sum([_axes_of(part) for part in parts])
     if all([part is not Ellipsis for part in parts]):
         parts = [*parts, Ellipsis]
@@ -627,7 +634,8 @@ def _picked_shape(values: Any, place: Any, parts: list) -> tuple[int, ...]:
         else:
             lengths += [min(n, 1) for n in here]
             index.append(np.zeros([known.few(n) for n in part.shape], part.dtype))
-    return tuple(map(known.whole, np.zeros(lengths, bool)[tuple(index)].shape))
+    found = np.zeros(lengths, bool)[tuple(index)]
+    return reserve_zeros([known.whole(n) for n in found.shape], values.dtype, axes_as_they_lie(found))
 
 
 class _Few:

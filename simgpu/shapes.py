@@ -14,7 +14,6 @@ import numpy as np
 
 from . import formulas
 from .meta import (
-    SMALL,
     MetaArray,
     TooLargeError,
     address_of,
@@ -22,6 +21,7 @@ from .meta import (
     axes_in_order,
     broadcast_shape,
     extent,
+    is_small,
     reserve_zeros,
     stand_in,
     stretched,
@@ -311,7 +311,7 @@ def _new(function, args, kwargs):
     if dtype is None:
         dtype = np.asarray(_argument(args, kwargs, 1, "fill_value")).dtype if function is np.full else float
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    if min(shape, default=0) < 0 or math.prod(shape) * np.dtype(dtype).itemsize < SMALL:
+    if min(shape, default=0) < 0 or is_small(shape, dtype):
         return function(*args, **kwargs)
     axes = range(len(shape))
     if _argument(args, kwargs, place + 1, "order") == "F":
@@ -323,7 +323,7 @@ def _square(function, args, kwargs):
     """``np.eye(n)`` and the like."""
     rows, columns = args[0], None if function is np.identity else _argument(args, kwargs, 1, "M")
     columns = rows if columns is None else columns
-    if rows * columns * 16 < SMALL:
+    if rows < 0 or columns < 0 or is_small((rows, columns), complex):
         return function(*args, **kwargs)
     small = function(0, *args[1 if function is np.identity else 2 :], **{**kwargs, "M": 0})
     return reserve_zeros((rows, columns), small.dtype)
@@ -364,7 +364,7 @@ def _range(function, args, kwargs):
     numbers = [0 if start is None else start, stop, 1 if step is None else step]
     if all([isinstance(x, (int, float, np.integer, np.floating)) for x in numbers]) and numbers[2]:
         count = (numbers[1] - numbers[0]) / numbers[2]
-        if SMALL < count * 16 < math.inf:
+        if 0 < count < math.inf and not is_small((math.ceil(count),), complex):
             dtype = function(numbers[0], numbers[0], numbers[2], _argument(args, kwargs, 3, "dtype")).dtype
             return reserve_zeros(math.ceil(count), dtype)
     return function(*args, **kwargs)
@@ -539,9 +539,14 @@ def _diag(function, args, kwargs):
     return _call(function, args, kwargs)
 
 
+def _trim_zeros(function, x, trim="fb", axis=None):
+    """Nothing is left."""
+    axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    return x[tuple([slice(0) if i in axes else slice(None) for i in range(x.ndim)])]
+
+
 def _windows(function, x, window_shape, axis=None, **kwargs):
     """`np.lib.stride_tricks.sliding_window_view`."""
-    short = function(np.empty([min(n, 1) for n in x.shape]), 1, 0) if x.ndim else None  # noqa: F841
     sizes = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     axes = tuple(range(x.ndim)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim, "axis", True)
     lengths = list(x.shape)
@@ -614,6 +619,7 @@ _RULES: dict[Any, Callable] = {
     np.expand_dims: _view(_expand_dims),
     np.broadcast_to: _broadcast_to, np.broadcast_arrays: _broadcast_arrays, np.diag: _diag,
     np.lib.stride_tricks.sliding_window_view: _view(_windows),
+    np.trim_zeros: _view(_trim_zeros),
     np.linalg.diagonal: _view(lambda function, x, offset=0: x.diagonal(offset, -2, -1)),
     np.shape: lambda function, args, kwargs: np.asarray(args[0]).shape if not hasattr(args[0], "shape") else args[0].shape,
     np.ndim: lambda function, args, kwargs: args[0].ndim if hasattr(args[0], "ndim") else np.ndim(args[0]),
