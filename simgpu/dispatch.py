@@ -282,7 +282,8 @@ def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, dev
         return result
     card = current_card(device)
     made: list[Any] = []  # new memory, not views of an argument
-    if not plan.keeps_order and isinstance(result, np.ndarray) and result.base is None and not result.flags.c_contiguous:
+    is_new = isinstance(result, np.ndarray) and result.base is None
+    if is_new and not plan.keeps_order and not result.flags.c_contiguous:
         result = device.compute(np.ndarray.copy, result)
     wrapped_result = _wrap(result, card, found, made)
     if made or result is None or kwargs.get("out") is not None:

@@ -114,7 +114,8 @@ class Stored:
 
         Raises `TooLargeError`, of `meta.py`.
         """
-        if type(self.host_values) is MetaArray:
-            self.host_values = self.host_values.in_memory()
+        values: Any = self.host_values
+        if type(values) is MetaArray:
+            self.host_values = values.in_memory()
             self.buffer.root = root_of(self.host_values)
         return self.host_values

@@ -11,7 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-SMALL = 2**16  # bytes; fewer are just as fast in memory, and views of them are faster
+from . import layout
+from .layout import Few, axes_of, order_axes, strides_of
+
+SMALL = 2**16  # bytes; arrays with fewer are in memory, where NumPy itself makes their views
 
 
 def is_small(shape: Sequence[int], dtype: Any) -> bool:
@@ -27,65 +30,6 @@ class TooLargeError(MemoryError):
         self.nbytes = nbytes
 
 
-# -- How arrays lie in memory ------------------------------------------------------------------------------------------
-
-
-def laid_out(shape: Sequence[int], itemsize: int, axes: Sequence[int] | None = None) -> tuple[int, ...]:
-    """The strides of an array without gaps. `axes` go from the slowest to the fastest: by default, row by row."""
-    strides = [0] * len(shape)
-    for axis in reversed(range(len(shape)) if axes is None else axes):
-        strides[axis] = itemsize
-        itemsize *= shape[axis] or 1
-    return tuple(strides)
-
-
-def contiguity(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[bool, bool]:
-    """Whether such an array lies in one piece row by row, and column by column."""
-    if 0 in shape:
-        return True, True
-    steps = [(n, step) for n, step in zip(shape, strides) if n != 1]
-    rows = columns = itemsize
-    is_c = is_f = True
-    for n, step in reversed(steps):
-        is_c = is_c and step == rows
-        rows *= n
-    for n, step in steps:
-        is_f = is_f and step == columns
-        columns *= n
-    return is_c, is_f
-
-
-def axes_as_they_lie(x: Any) -> Sequence[int]:
-    """The axes of `x` from the slowest to the fastest, as in a copy in NumPy's order "K"."""
-    if x.flags.c_contiguous or x.ndim < 2:
-        return range(x.ndim)
-    if x.flags.f_contiguous:
-        return range(x.ndim)[::-1]
-    return sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
-
-
-def axes_in_order(x: Any, order: str | None) -> Sequence[int]:
-    """The axes of a copy of `x` in NumPy's `order`, from the slowest to the fastest."""
-    if order == "K" or order is None:
-        return axes_as_they_lie(x)
-    if order == "F" or order == "A" and x.flags.f_contiguous and not x.flags.c_contiguous:
-        return range(x.ndim)[::-1]
-    return range(x.ndim)
-
-
-def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...] | None:
-    """What these shapes become together. None: they don't fit. NumPy's own has a limit on 32-bit computers."""
-    ndim = max(map(len, shapes), default=0)
-    lengths = [1] * ndim
-    for shape in shapes:
-        for axis, n in enumerate(shape, ndim - len(shape)):
-            if lengths[axis] == 1:
-                lengths[axis] = n
-            elif n not in (1, lengths[axis]):
-                return None
-    return tuple(lengths)
-
-
 class Flags:
     """What ``x.flags`` says of an array without memory, as NumPy's. Only `writeable` can be set."""
 
@@ -98,7 +42,7 @@ class Flags:
 
     def __init__(self, x: "MetaArray") -> None:
         self._of = x
-        self.c_contiguous, self.f_contiguous = contiguity(x.shape, x.strides, x.itemsize)
+        self.c_contiguous, self.f_contiguous = layout.contiguity(x.shape, x.strides, x.itemsize)
 
     contiguous = property(lambda self: self.c_contiguous)
     fortran = fnc = property(lambda self: self.f_contiguous and not self.c_contiguous)
@@ -116,8 +60,6 @@ class Flags:
     def __getitem__(self, name: str) -> bool:
         return getattr(self, self._NAMES.get(name, name.lower()))
 
-
-# -- The array ---------------------------------------------------------------------------------------------------------
 
 _next_address = 2**64  # no array of this computer lies there
 
@@ -138,8 +80,10 @@ class MetaArray(NDArrayOperatorsMixin):
     begin, and `strides` are those that it would have.
     """
 
-    __slots__ = ("_flags", "_memory", "_root", "address", "dtype", "is_writeable", "itemsize", "nbytes", "ndim",
-                 "shape", "size", "strides")  # fmt: skip
+    __slots__ = (
+        "_flags", "_memory", "_root", "address", "dtype", "is_writeable", "itemsize", "nbytes", "ndim", "shape", "size",
+        "strides",
+    )  # fmt: skip
     __class__ = property(lambda self: np.ndarray)  # type: ignore[assignment]
     # What computes with shapes in NumPy's place. `shapes.py` sets it.
     outcome: ClassVar[Callable[..., Any]]
@@ -151,10 +95,12 @@ class MetaArray(NDArrayOperatorsMixin):
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.ndim, self.size, self.itemsize = len(self.shape), math.prod(self.shape), self.dtype.itemsize
         self.nbytes = self.size * self.itemsize
-        self.strides = laid_out(self.shape, self.itemsize) if strides is None else tuple(strides)
+        self.strides = strides_of(self.shape, self.itemsize) if strides is None else tuple(strides)
         self.address = _address_for(self.nbytes) if address is None else address
         self.is_writeable = True
-        self._root, self._flags, self._memory = root, None, None
+        self._root = root  # the array that this one is a view of
+        self._flags: Flags | None = None
+        self._memory: Any = None  # its bytes, once they were asked for
 
     @property
     def base(self) -> Any:
@@ -164,14 +110,12 @@ class MetaArray(NDArrayOperatorsMixin):
         return self._root
 
     @property
-    def flags(self) -> "Flags":
+    def flags(self) -> Flags:
         if self._flags is None:
             self._flags = Flags(self)
         return self._flags
 
-    def view_by(
-        self, shape: Sequence[int], strides: Sequence[int], offset: int = 0, dtype: Any = None
-    ) -> "MetaArray":
+    def view_by(self, shape: Sequence[int], strides: Sequence[int], offset: int = 0, dtype: Any = None) -> Any:
         """A view of the same memory that begins `offset` bytes further on."""
         root = self if self._root is None else self._root
         kind = self.dtype if dtype is None else dtype
@@ -182,15 +126,19 @@ class MetaArray(NDArrayOperatorsMixin):
     def in_memory(self) -> np.ndarray:
         """The values, in memory: zeros at first, and then what was written there. Raises `TooLargeError`."""
         root = self if self._root is None else self._root
-        if type(root) is MetaArray and root._memory is None:
-            try:
-                root._memory = np.zeros(root.nbytes, np.uint8)
-            except (MemoryError, ValueError):
-                raise TooLargeError(root.nbytes) from None
-        memory, begin = (root._memory, root.address) if type(root) is MetaArray else (root, address_of(root))
+        memory: Any = root
+        begin = address_of(root)
+        if type(root) is MetaArray:
+            if root._memory is None:
+                try:
+                    root._memory = np.zeros(root.nbytes, np.uint8)
+                except (MemoryError, ValueError):
+                    raise TooLargeError(root.nbytes) from None
+            memory = root._memory
         values: np.ndarray = np.ndarray(self.shape, self.dtype, memory, self.address - begin, self.strides)
         values.flags.writeable = self.is_writeable
         return values
+
     # -- NumPy asks these ------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -217,31 +165,28 @@ class MetaArray(NDArrayOperatorsMixin):
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    # -- views -----------------------------------------------------------------------------------
+    # -- parts -----------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        parts = index if type(index) is tuple else (index,)
-        if isinstance(index, str) or type(index) is list and index and isinstance(index[0], str):
+        if is_of_fields(index):
             return self._field(index)
-        if not all([part is None or part is Ellipsis or type(part) in (int, slice) for part in parts]):
-            parts = tuple([_in_numbers(part) for part in parts])
-            if any([_is_array(part) for part in parts]):
-                return pick(self, index)
+        parts = _parts_of(index)
+        if any([isinstance(part, np.ndarray) for part in parts]):
+            return pick(self, index)
         return self._part(parts, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Nothing is written. What NumPy raises, this raises."""
         part = self[index]
-        shape = getattr(value, "shape", ())
-        if broadcast_shape(shape, part.shape) != part.shape:
+        if layout.broadcast(np.shape(value), part.shape) != part.shape:
             stand_in(self)[index] = value
 
     def _part(self, parts: tuple, index: Any) -> "MetaArray":
         """The view at numbers and slices."""
-        missing = self.ndim - sum([part is not None and part is not Ellipsis for part in parts])
-        if missing < 0 or sum([part is Ellipsis for part in parts]) > 1:
+        missing = self.ndim - sum(map(_axes_taken, parts))
+        if missing < 0 or parts.count(Ellipsis) > 1:
             raise _numpys_error(self, index)
-        if missing and Ellipsis not in parts:
+        if Ellipsis not in parts:
             parts = (*parts, Ellipsis)
         shape: list[int] = []
         strides: list[int] = []
@@ -250,25 +195,24 @@ class MetaArray(NDArrayOperatorsMixin):
             if part is None:
                 shape.append(1)
                 strides.append(0)
-                continue
-            if part is Ellipsis:
+            elif part is Ellipsis:
                 shape += self.shape[axis : axis + missing]
                 strides += self.strides[axis : axis + missing]
                 axis += missing
-                continue
-            n, step = self.shape[axis], self.strides[axis]
-            axis += 1
-            if type(part) is not slice:
-                if not -n <= part < n:
-                    raise _numpys_error(self, index)
-                offset += step * (part + n if part < 0 else part)
-                continue
-            places = range(*part.indices(n))
-            shape.append(len(places))
-            if places:
-                offset += step * places.start
-                step *= places.step
-            strides.append(step)
+            else:
+                n, step = self.shape[axis], self.strides[axis]
+                axis += 1
+                if isinstance(part, int):
+                    if not -n <= part < n:
+                        raise _numpys_error(self, index)
+                    offset += step * (part % n)
+                    continue
+                places = range(*part.indices(n))
+                shape.append(len(places))
+                if places:
+                    offset += step * places.start
+                    step *= places.step
+                strides.append(step)
         return self.view_by(shape, strides, offset)
 
     def _field(self, name: Any) -> "MetaArray":
@@ -279,6 +223,8 @@ class MetaArray(NDArrayOperatorsMixin):
             self.shape + found.shape, self.strides + found.strides, address_of(found) - address_of(one), found.dtype
         )
 
+    # -- views -----------------------------------------------------------------------------------
+
     @property
     def T(self) -> "MetaArray":  # noqa: N802  (NumPy's name)
         return self.view_by(self.shape[::-1], self.strides[::-1])
@@ -286,7 +232,7 @@ class MetaArray(NDArrayOperatorsMixin):
     @property
     def mT(self) -> "MetaArray":  # noqa: N802
         if self.ndim < 2:
-            return stand_in(self).mT  # this raises
+            stand_in(self).mT  # noqa: B018  (this raises)
         return self.swapaxes(-1, -2)
 
     def transpose(self, *axes: Any) -> "MetaArray":
@@ -302,69 +248,52 @@ class MetaArray(NDArrayOperatorsMixin):
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> "MetaArray":
         np.empty((1,) * self.ndim).diagonal(0, axis1, axis2)  # it raises for axes that aren't there
-        axis1, axis2 = axis1 % self.ndim, axis2 % self.ndim
-        rows, columns = self.shape[axis1], self.shape[axis2]
-        if offset >= 0:
-            columns -= offset
-            moved = offset * self.strides[axis2]
-        else:
-            rows += offset
-            moved = -offset * self.strides[axis1]
-        length = max(0, min(rows, columns))
-        first = moved if min(rows, columns) >= 0 else 0
-        kept = [axis for axis in range(self.ndim) if axis not in (axis1, axis2)]
-        shape = [*[self.shape[axis] for axis in kept], length]
-        strides = [*[self.strides[axis] for axis in kept], self.strides[axis1] + self.strides[axis2]]
-        view = self.view_by(shape, strides, first)
+        view = self.view_by(*layout.diagonal(self, offset, axis1 % self.ndim, axis2 % self.ndim))
         view.is_writeable = False
         return view
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> "MetaArray":
         """A view if the memory allows it, or a new array."""
         given = shape[0] if len(shape) == 1 else shape
-        given = (given,) if isinstance(given, (int, np.integer)) else tuple(given)
-        wanted = _filled(self, given)
-        is_f = order == "F" or order == "A" and self.flags.fnc
+        given = as_shape(given)
+        wanted = _complete(self, given)
+        if order == "A":
+            order = "F" if self.flags.fnc else "C"
         if given == self.shape and not copy:
             return self.view_by(self.shape, self.strides)
-        steps = None
         if not copy:
-            steps = _steps_without_copy(self, wanted, is_f)
-        if steps is not None:
-            return self.view_by(wanted, steps)
+            strides = layout.strides_without_copy(self, wanted, order)
+            if strides is not None:
+                return self.view_by(wanted, strides)
         if copy is False:
             raise ValueError("Unable to avoid creating a copy while creating an array as requested.")
-        return MetaArray(wanted, self.dtype, laid_out(wanted, self.itemsize, range(len(wanted))[:: -1 if is_f else 1]))
+        return MetaArray(wanted, self.dtype, strides_of(wanted, self.itemsize, order_axes(len(wanted), order)))
 
     def ravel(self, order: Any = "C") -> "MetaArray":
         flags = self.flags
         if order == "K":
-            kept = axes_as_they_lie(self)
-            lies_so = self.size == 0 or all(
-                self.shape[axis] == 1 or self.strides[axis] == step
-                for axis, step in enumerate(laid_out(self.shape, self.itemsize, kept))
+            strides = strides_of(self.shape, self.itemsize, axes_of(self))
+            is_view = not self.size or all(
+                [n == 1 or step == other for n, step, other in zip(self.shape, self.strides, strides)]
             )
         elif order == "F" or order == "A" and flags.fnc:
-            lies_so = flags.f_contiguous
+            is_view = flags.f_contiguous
         else:
-            lies_so = flags.c_contiguous
-        if lies_so:
+            is_view = flags.c_contiguous
+        if is_view:
             return self.view_by((self.size,), (self.itemsize,))
         return MetaArray((self.size,), self.dtype)
 
     def view(self, dtype: Any = None) -> "MetaArray":
-        if dtype is None:
-            return self.view_by(self.shape, self.strides)
-        kind = np.dtype(dtype)
+        kind = self.dtype if dtype is None else np.dtype(dtype)
         if kind.itemsize == self.itemsize:
             return self.view_by(self.shape, self.strides, dtype=kind)
-        # NumPy shares out the last axis. It's asked with one that's short, and as easy or hard to share out.
-        shape = [1] * self.ndim
+        # NumPy shares out the last axis. It's asked with a short one, which is as easy or hard to share out.
+        short: Any = np.zeros([1] * self.ndim, self.dtype)
         if self.ndim:
-            shape[-1] = self.shape[-1] % kind.itemsize + 2 * kind.itemsize
-        short: Any = np.zeros(shape, self.dtype)
-        if self.size and self.strides[-1:] != (self.itemsize,) and self.shape[-1:] not in ((), (1,)):
-            short = np.zeros([*shape, 2], self.dtype)[..., 0]
+            length = self.shape[-1] % kind.itemsize + 2 * kind.itemsize
+            has_gaps = self.size and self.shape[-1] != 1 and self.strides[-1] != self.itemsize
+            short = np.zeros((*short.shape[:-1], length, 2 if has_gaps else 1), self.dtype)[..., 0]
         short.view(kind)
         length = self.shape[-1] * self.itemsize // kind.itemsize
         return self.view_by((*self.shape[:-1], length), (*self.strides[:-1], kind.itemsize), dtype=kind)
@@ -397,7 +326,27 @@ class _Flat:
         return self.base.dtype.type(0)
 
 
-# -- What NumPy knows of it ----------------------------------------------------------------------------------------------
+def as_shape(shape: Any) -> tuple[int, ...]:
+    """A shape of Python's numbers, from a number or several."""
+    if isinstance(shape, (int, np.integer)):
+        return (int(shape),)
+    return tuple(map(int, shape))
+
+
+def reserve_zeros(shape: Any, dtype: Any, axes: Sequence[int] | None = None) -> Any:
+    """Zeros: a few in memory, many without. `axes` lie from the slowest to the fastest: by default, row by row."""
+    shape, dtype = as_shape(shape), np.dtype(dtype)
+    if not is_small(shape, dtype):
+        return MetaArray(shape, dtype, None if axes is None else strides_of(shape, dtype.itemsize, axes))
+    rows = range(len(shape))
+    if axes is None or len(shape) < 2 or axes == rows:
+        return np.zeros(shape, dtype)
+    if axes == rows[::-1]:
+        return np.zeros(shape, dtype, "F")
+    return np.zeros([shape[axis] for axis in axes], dtype).transpose(np.argsort(axes)).copy("K")
+
+
+# -- What NumPy knows of it --------------------------------------------------------------------------------------------
 
 
 def stand_in(x: Any, dtype: Any = None) -> np.ndarray:
@@ -413,7 +362,7 @@ def address_of(x: Any) -> int:
     return x.__array_interface__["data"][0]
 
 
-def _numpys_error(x: MetaArray, index: Any) -> Exception:
+def _numpys_error(x: Any, index: Any) -> Exception:
     """What NumPy raises for this index."""
     try:
         stand_in(x, bool)[index]
@@ -424,52 +373,36 @@ def _numpys_error(x: MetaArray, index: Any) -> Exception:
     return IndexError(f"index {index} is out of bounds for an array of shape {x.shape}")
 
 
-def _in_numbers(part: Any) -> Any:
-    """One part of an index: NumPy's whole numbers become Python's."""
-    if isinstance(part, (int, np.integer)) and not isinstance(part, bool):
-        return int(part)
-    return part
+def _complete(x: MetaArray, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that `reshape` was given, with a number in place of -1."""
+    known = math.prod([n for n in shape if n != -1])
+    if shape.count(-1) == 1 and known > 0 and x.size % known == 0:
+        shape = tuple([x.size // known if n == -1 else n for n in shape])
+    if min(shape, default=0) < 0 or math.prod(shape) != x.size:
+        stand_in(x, bool).reshape(shape)  # this raises
+    return shape
 
 
-def _is_array(part: Any) -> bool:
-    """Whether this part of an index picks elements one by one."""
-    return part is not None and part is not Ellipsis and type(part) not in (int, slice)
+# -- Views by functions ------------------------------------------------------------------------------------------------
 
 
-def reserve_zeros(shape: Any, dtype: Any, axes: Sequence[int] | None = None) -> Any:
-    """Zeros: a few in memory, many without. `axes` lie from the slowest to the fastest: by default, row by row."""
-    shape = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(map(int, shape))
-    dtype = np.dtype(dtype)
-    if not is_small(shape, dtype):
-        return MetaArray(shape, dtype, None if axes is None else laid_out(shape, dtype.itemsize, axes))
-    rows = range(len(shape))
-    if axes is None or len(shape) < 2 or axes == rows:
-        return np.zeros(shape, dtype)
-    if axes == rows[::-1]:
-        return np.zeros(shape, dtype, "F")
-    return np.zeros([shape[axis] for axis in axes], dtype).transpose(np.argsort(axes)).copy("K")
-
-
-# -- Views ---------------------------------------------------------------------------------------------------------------
-
-
-def strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
+def view_by_strides(x: Any, shape: Any = None, strides: Any = None) -> Any:
     """`np.lib.stride_tricks.as_strided`."""
     if type(x) is not MetaArray:
         return np.lib.stride_tricks.as_strided(x, shape, strides)
-    shape = x.shape if shape is None else shape
-    return x.view_by((shape,) if isinstance(shape, int) else shape, x.strides if strides is None else strides)
+    return x.view_by(x.shape if shape is None else as_shape(shape), x.strides if strides is None else strides)
 
 
-def view_along_axes(function: Callable, x: MetaArray, *args: Any, **kwargs: Any) -> MetaArray:
+def view_along_axes(function: Callable, x: Any, *args: Any, **kwargs: Any) -> MetaArray:
     """The view that `function` makes, which puts axes in another place, turns them around, adds or takes away some.
 
     NumPy does it with an array of ones and twos, whose steps tell which axis of the result was which of `x`.
     """
     short = [1 if n == 1 else 2 for n in x.shape]
-    one = np.zeros(1, np.int8)
-    found = function(np.lib.stride_tricks.as_strided(one, short, [2**axis for axis in range(x.ndim)]), *args, **kwargs)
-    shape, strides = [], []
+    steps = [2**axis for axis in range(x.ndim)]
+    found = function(np.lib.stride_tricks.as_strided(np.zeros(1, np.int8), short, steps), *args, **kwargs)
+    shape: list[int] = []
+    strides: list[int] = []
     offset = 0
     for step in found.strides:
         if not step:
@@ -477,24 +410,24 @@ def view_along_axes(function: Callable, x: MetaArray, *args: Any, **kwargs: Any)
             strides.append(0)
             continue
         axis = abs(step).bit_length() - 1
-        shape.append(x.shape[axis])
-        if step > 0 or x.shape[axis] == 0:
-            strides.append(x.strides[axis])
-        else:
+        n = x.shape[axis]
+        shape.append(n)
+        if step < 0 < n:
             strides.append(-x.strides[axis])
-            offset += (x.shape[axis] - 1) * x.strides[axis]
+            offset += (n - 1) * x.strides[axis]
+        else:
+            strides.append(x.strides[axis])
     return x.view_by(shape, strides, offset)
 
 
-def stretched(x: Any, shape: tuple[int, ...], is_writeable: bool = False) -> Any:
+def stretch(x: Any, shape: tuple[int, ...], is_writeable: bool = False) -> Any:
     """`np.broadcast_to`: lengths of 1 become others, with a step of 0."""
     if type(x) is not MetaArray:
         if math.prod(shape) * x.itemsize <= np.iinfo(np.intp).max:
             return np.broadcast_to(x, shape)
-        root = x if x.base is None else x.base
-        x = MetaArray(x.shape, x.dtype, x.strides, root, address_of(x))
-    if broadcast_shape(x.shape, shape) != shape:
-        return np.broadcast_to(stand_in(x), shape)  # this raises
+        x = MetaArray(x.shape, x.dtype, x.strides, x if x.base is None else x.base, address_of(x))
+    if layout.broadcast(x.shape, shape) != shape:
+        np.broadcast_to(stand_in(x), shape)  # this raises
     more = len(shape) - x.ndim
     steps = [step if n == m != 1 else 0 for n, m, step in zip(x.shape, shape[more:], x.strides)]
     view = x.view_by(shape, [0] * more + steps)
@@ -502,165 +435,98 @@ def stretched(x: Any, shape: tuple[int, ...], is_writeable: bool = False) -> Any
     return view
 
 
-def _filled(x: MetaArray, shape: Any) -> tuple[int, ...]:
-    """The shape that `reshape` takes, with a number in place of -1."""
-    wanted = tuple(map(int, shape))
-    known = math.prod([n for n in wanted if n != -1])
-    if wanted.count(-1) == 1 and known > 0 and x.size % known == 0:
-        wanted = tuple([x.size // known if n == -1 else n for n in wanted])
-    if min(wanted, default=0) < 0 or math.prod(wanted) != x.size:
-        stand_in(x, bool).reshape(wanted)  # this raises
-    return wanted
+# -- An index with arrays ----------------------------------------------------------------------------------------------
 
 
-def _steps_without_copy(x: MetaArray, shape: tuple[int, ...], is_f: bool) -> tuple[int, ...] | None:
-    """The strides of a view of `x` with this shape, or None if its memory doesn't allow one.
-
-    Some axes of `x` and some of the view have equally many elements, then the next ones. In each such group, the steps
-    of `x` must fit together. (NumPy: `_attempt_nocopy_reshape`.)
-    """
-    if is_f and x.flags.f_contiguous or not is_f and x.flags.c_contiguous:
-        return laid_out(shape, x.itemsize, range(len(shape))[:: -1 if is_f else 1])
-    old = [(n, step) for n, step in zip(x.shape, x.strides) if n != 1]
-    strides: list[int] = []
-    first = begin = 0
-    while begin < len(shape) and first < len(old):
-        last, end = first + 1, begin + 1
-        size, wanted = old[first][0], shape[begin]
-        while size != wanted:
-            if wanted < size:
-                wanted *= shape[end]
-                end += 1
-            else:
-                size *= old[last][0]
-                last += 1
-        group = old[first:last]
-        if is_f:
-            group.reverse()
-        for (_, step), (n, smaller) in zip(group, group[1:]):
-            if step != n * smaller:
-                return None
-        strides += laid_out(shape[begin:end], group[-1][1], range(end - begin)[:: -1 if is_f else 1])
-        first, begin = last, end
-    # Axes of length 1 are left. Their steps make no difference.
-    rest = strides[-1] if strides else x.itemsize
-    if is_f and strides:
-        rest *= shape[begin - 1]
-    return (*strides, *[rest] * (len(shape) - begin))
+def is_of_fields(index: Any) -> bool:
+    """Whether it's the name of a field of records, or a list of names."""
+    return isinstance(index, str) or type(index) is list and bool(index) and isinstance(index[0], str)
 
 
-def extent(x: Any) -> tuple[int, int]:
-    """Where the memory of `x` begins and ends."""
-    begin = end = address_of(x)
-    if not x.size:
-        return begin, begin
-    for n, step in zip(x.shape, x.strides):
-        if step < 0:
-            begin += (n - 1) * step
-        else:
-            end += (n - 1) * step
-    return begin, end + x.itemsize
-
-
-# -- An index with arrays --------------------------------------------------------------------------------------------------
-
-
-def pick(values: Any, place: Any) -> Any:
-    """``values[place]`` as a new array, with an array in `place`. A mask without memory picks nothing."""
-    if isinstance(place, str) or type(place) is list and place and isinstance(place[0], str):
-        return values[place]
-    parts = [part if isinstance(part, np.ndarray) else _as_part(part) for part in _parts_of(place)]
-    arrays = [part for part in parts if isinstance(part, np.ndarray)]
-    has_all = type(values) is not MetaArray and not any([type(part) is MetaArray for part in arrays])
-    if has_all and math.prod([values.nbytes, *[x.size for x in arrays]]) < 256 * SMALL:
-        found = np.asarray(values[place])
-        if np.may_share_memory(found, values):  # NumPy takes an array of shape () for a number
-            return found.copy()
-        return found
-    return _picked(values, place, parts)
-
-
-def _parts_of(place: Any) -> tuple:
-    if type(place) is tuple:
-        return place
-    return (place,)
+def _parts_of(index: Any) -> tuple:
+    """The parts of an index: Python's numbers, slices, None, Ellipsis, and arrays in place of all else."""
+    if type(index) is not tuple:
+        index = (index,)
+    return tuple([_as_part(part) for part in index])
 
 
 def _as_part(part: Any) -> Any:
-    """A part of an index that isn't an array yet: a list becomes one."""
-    if part is None or part is Ellipsis or isinstance(part, slice):
+    if part is None or part is Ellipsis or isinstance(part, (slice, np.ndarray)):
         return part
     if isinstance(part, (int, np.integer)) and not isinstance(part, bool):
         return int(part)
     return np.asarray(part)
 
 
-def _picked(values: Any, place: Any, parts: list) -> Any:
-    """NumPy picks from a small array, with an axis for each of those that `parts` take. Its lengths stand for others."""
-    taken = sum([_axes_of(part) for part in parts])
-    if all([part is not Ellipsis for part in parts]):
-        parts = [*parts, Ellipsis]
-    lengths: list[int] = []  # of the small array
-    index: list[Any] = []
-    known = _Few()
-    axis = 0
-    for part in parts:
-        if part is Ellipsis:
-            kept = values.shape[axis : axis + values.ndim - taken]
-            lengths += map(known.few, kept)
-            index += [slice(None)] * len(kept)
-            axis += len(kept)
-            continue
-        here = values.shape[axis : axis + _axes_of(part)]
-        if len(here) < _axes_of(part):
-            raise _numpys_error(values, place)
-        axis += len(here)
-        if part is None:
-            index.append(None)
-        elif isinstance(part, slice):
-            lengths.append(known.few(len(range(*part.indices(here[0])))))
-            index.append(slice(None))
-        elif isinstance(part, int):
-            if not -here[0] <= part < here[0]:
-                raise _numpys_error(values, place)
-            lengths.append(1)
-            index.append(0)
-        elif part.dtype.kind == "b" and part.ndim:
-            if part.shape != here:
-                stand_in(values, bool)[(slice(None),) * (axis - len(here)) + (stand_in(part),)]  # this raises
-            count = 0 if type(part) is MetaArray else int(np.count_nonzero(part))
-            lengths += [1] * part.ndim
-            index += [np.zeros(known.few(count), np.intp)] * part.ndim
-        else:
-            lengths += [min(n, 1) for n in here]
-            index.append(np.zeros([known.few(n) for n in part.shape], part.dtype))
-    found = np.zeros(lengths, bool)[tuple(index)]
-    return reserve_zeros([known.whole(n) for n in found.shape], values.dtype, axes_as_they_lie(found))
-
-
-class _Few:
-    """Small lengths that stand for others, one for each. 0 and 1 stand for themselves."""
-
-    def __init__(self) -> None:
-        self._few: dict[int, int] = {}
-        self._whole: dict[int, int] = {}
-
-    def few(self, n: int) -> int:
-        if n < 2:
-            return n
-        if n not in self._few:
-            self._few[n] = len(self._few) + 2
-            self._whole[self._few[n]] = n
-        return self._few[n]
-
-    def whole(self, n: int) -> int:
-        return self._whole.get(n, n)
-
-
-def _axes_of(part: Any) -> int:
+def _axes_taken(part: Any) -> int:
     """How many axes this part of an index takes."""
     if part is None or part is Ellipsis:
         return 0
     if isinstance(part, np.ndarray) and part.dtype.kind == "b":
         return part.ndim
     return 1
+
+
+def pick(values: Any, index: Any) -> Any:
+    """``values[index]`` as a new array, with an array in the index. A mask without memory picks nothing."""
+    parts = _parts_of(index)
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if not any([type(x) is MetaArray for x in (values, *arrays)]):
+        most = math.prod([values.nbytes, *[x.size for x in arrays]])
+        if most < 256 * SMALL:
+            found = np.asarray(values[index])
+            if np.may_share_memory(found, values):  # NumPy takes an array of shape () for a number
+                return found.copy()
+            return found
+    return _Picking(values, index, parts).result()
+
+
+class _Picking:
+    """What an index with arrays picks: NumPy says it of a small array, with an axis for each of those of `values`."""
+
+    def __init__(self, values: Any, index: Any, parts: tuple) -> None:
+        self.values, self.index = values, index
+        self.few = Few()
+        self.lengths: list[int] = []  # of the small array
+        self.places: list[Any] = []  # its index
+        missing = values.ndim - sum(map(_axes_taken, parts))
+        if missing < 0:
+            raise _numpys_error(values, index)
+        if all([part is not Ellipsis for part in parts]):
+            parts = (*parts, Ellipsis)
+        axis = 0
+        for part in parts:
+            taken = missing if part is Ellipsis else _axes_taken(part)
+            self.add(part, values.shape[axis : axis + taken])
+            axis += taken
+
+    def add(self, part: Any, lengths: tuple[int, ...]) -> None:
+        """One part of the index, and the lengths of the axes that it takes."""
+        if part is None:
+            self.places.append(None)
+        elif part is Ellipsis:
+            self.keep(*lengths)
+        elif isinstance(part, slice):
+            self.keep(len(range(*part.indices(lengths[0]))))
+        elif isinstance(part, int):
+            if not -lengths[0] <= part < lengths[0]:
+                raise _numpys_error(self.values, self.index)
+            self.lengths.append(1)
+            self.places.append(0)
+        elif part.dtype.kind == "b" and part.ndim:
+            if part.shape != lengths:
+                stand_in(self.values, bool)[self.index]  # this raises
+            count = 0 if type(part) is MetaArray else int(np.count_nonzero(part))
+            self.lengths += [1] * part.ndim
+            self.places += [np.zeros(self.few.few(count), np.intp)] * part.ndim
+        else:
+            self.lengths += [min(n, 1) for n in lengths]
+            self.places.append(np.zeros([self.few.few(n) for n in part.shape], part.dtype))
+
+    def keep(self, *lengths: int) -> None:
+        self.lengths += [self.few.few(n) for n in lengths]
+        self.places += [slice(None)] * len(lengths)
+
+    def result(self) -> Any:
+        found = np.zeros(self.lengths, bool)[tuple(self.places)]
+        return reserve_zeros([self.few.whole(n) for n in found.shape], self.values.dtype, axes_of(found))

@@ -1,33 +1,32 @@
 """The shapes and dtypes of NumPy's results, without the values: `estimate(…, shapes_only=True)` runs on this.
 
 A large array here takes no memory (`meta.py`), so a 4,096-wide network needs none. A function has a rule here, or it's
-tried with small arrays, whose lengths in the result tell which ones they stand for.
+tried with small ones (`tries.py`).
 """
 
+import itertools
 import math
-from collections.abc import Callable, Iterable
-from fractions import Fraction
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from . import formulas
+from . import formulas, layout
+from .layout import axes_of_copy, order_axes
 from .meta import (
     MetaArray,
     TooLargeError,
     address_of,
-    axes_as_they_lie,
-    axes_in_order,
-    broadcast_shape,
-    extent,
+    as_shape,
     is_small,
     reserve_zeros,
     stand_in,
-    stretched,
-    strided,
+    stretch,
     view_along_axes,
+    view_by_strides,
 )
+from .tries import are_in_memory, arrays_in, call_with, cut, few_for, in_full, on_few, on_several
 from .values import DIFFERENT
 
 __all__ = ["ASSIGN", "Formula", "TooLargeError", "outcome", "reserve_zeros"]
@@ -57,7 +56,7 @@ def outcome(function: Callable, *args: Any, **kwargs: Any) -> Any:
         function = function.of
     rule: Callable | None = _RULES.get(function)
     if isinstance(getattr(function, "__self__", function), np.ufunc):  # or one of its methods
-        rule = {"at": _no_result, "reduceat": None}.get(function.__name__, _on_few)
+        rule = {"at": _no_result, "reduceat": None}.get(function.__name__, on_few)
     if rule is None:
         return _call(function, args, kwargs)
     return rule(function, args, kwargs)
@@ -68,233 +67,17 @@ MetaArray.outcome = staticmethod(outcome)
 
 def _call(function: Callable, args: tuple, kwargs: dict) -> Any:
     """What has no rule: NumPy computes it if all arrays are in memory."""
-    if not any([type(x) is MetaArray for x in _arrays_in((*args, *kwargs.values()))]):
+    if are_in_memory(args, kwargs):
         return function(*args, **kwargs)
     if getattr(function, "__objclass__", None) is np.ndarray:  # np.ndarray.ravel
         if function.__name__ in vars(MetaArray):
             return getattr(args[0], function.__name__)(*args[1:], **kwargs)
     elif not (getattr(function, "__module__", "") or "").startswith("numpy"):
         return function(*args, **kwargs)  # one of ours, which calls NumPy's
-    return _tried(function, args, kwargs)
+    return on_several(function, args, kwargs)
 
 
-def _arrays_in(values: Iterable[Any]) -> list[Any]:
-    found: list[Any] = []
-    for x in values:
-        if isinstance(x, np.ndarray):
-            found.append(x)
-        elif isinstance(x, (list, tuple)):
-            found += _arrays_in(x)
-    return found
-
-
-def _with(change: Callable, x: Any) -> Any:
-    """`x` with other arrays: ``change(array)`` in place of each one."""
-    if isinstance(x, np.ndarray):
-        return change(x)
-    if isinstance(x, (list, tuple)):
-        parts = [_with(change, part) for part in x]
-        if hasattr(x, "_fields"):
-            return type(x)(*parts)
-        return type(x)(parts)
-    return x
-
-
-def _called_with(change: Callable, function: Callable, args: tuple, kwargs: dict) -> Any:
-    with np.errstate(all="ignore"):
-        return function(*[_with(change, x) for x in args], **{name: _with(change, x) for name, x in kwargs.items()})
-
-
-# -- What NumPy makes of small arrays ----------------------------------------------------------------------------------
-
-_known: dict[Any, Any] = {}  # what small arrays have told, by the call
-_MOST = 1000
-
-
-def _on_few(function, args, kwargs):
-    """Try it on the first few elements, with another number of them for each length of an axis. So the lengths in the
-    result tell which ones they stand for. A function that makes other lengths needs a rule of its own."""
-    if function is np.where and len(args) < 2:  # the result's length depends on the values
-        return _call(function, args, kwargs)
-    if (out := kwargs.get("out")) is not None:
-        if type(out) is tuple:
-            return out[0]
-        return out
-    given = _arrays_in(args) if not kwargs else _arrays_in((*args, *kwargs.values()))
-    lengths = {n for x in given for n in x.shape if n > 1}
-    few = {n: i for i, n in enumerate(sorted(lengths), 2)}
-    try:
-        key = function, len(few), _in_key(args, few), _in_key(tuple(kwargs.items()), few)
-        found = _known.get(key)
-    except TypeError:  # something in it can't be looked up
-        key, found = None, None
-    if found is None:
-        try:
-            made = _called_with(partial(_cut, few), function, args, kwargs)
-        except Exception:
-            return _in_full(function, args, kwargs)  # this raises the right error
-        found = _with(_Like, made) if isinstance(made, tuple) else _Like(made)
-        _remember(key, found)
-    whole = {i: n for n, i in few.items()}
-    if type(found) is _Like:
-        return reserve_zeros([whole.get(n, n) for n in found.shape], found.dtype)
-    return tuple([reserve_zeros([whole.get(n, n) for n in x.shape], x.dtype) for x in found])
-
-
-class _Like:
-    """A result's shape and type."""
-
-    def __init__(self, x: Any) -> None:
-        self.shape, self.dtype = x.shape, x.dtype
-
-
-def _remember(key: Any, found: Any) -> None:
-    if key is not None:
-        if len(_known) >= _MOST:
-            _known.clear()
-        _known[key] = found
-
-
-def _in_key(x: Any, few: dict[int, int]) -> Any:
-    """What tells calls apart whose results have other shapes or types."""
-    if isinstance(x, np.ndarray):
-        return tuple([few.get(n, n) for n in x.shape]), x.dtype
-    if isinstance(x, (list, tuple)):
-        return type(x), *[_in_key(part, few) for part in x]
-    return type(x), x
-
-
-def _cut(few: dict[int, int], x: Any) -> np.ndarray:
-    """The first few elements of `x` along each axis."""
-    if type(x) is MetaArray:
-        return np.zeros([few.get(n, n) for n in x.shape], x.dtype)
-    return x[tuple([slice(few.get(n, n)) for n in x.shape])]
-
-
-def _in_full(function: Callable, args: tuple, kwargs: dict) -> Any:
-    """Let NumPy compute it, or raise. What takes no memory here takes none there; the result does, for a moment."""
-    arrays = _arrays_in((*args, *kwargs.values()))
-    if not any([type(x) is MetaArray for x in arrays]):
-        return function(*args, **kwargs)
-    ours: dict[int, Any] = {}
-
-    def in_place(x: Any) -> Any:
-        if type(x) is not MetaArray:
-            return x
-        made = stand_in(x)
-        ours[id(made)] = x, made
-        return made
-
-    found = _called_with(in_place, function, args, kwargs)
-    return _with(lambda x: ours[id(x)][0] if id(x) in ours else reserve_zeros(x.shape, x.dtype), found)
-
-
-# -- What it makes of several sizes --------------------------------------------------------------------------------------
-
-_KEPT = 16  # shorter axes keep their length: it may have a meaning, such as the 3 of `np.cross`
-
-
-def _tried(function, args, kwargs):
-    """Try it with small arrays of three sizes. If each length in the result is a multiple of one length of an argument,
-    and so much more or less, then so it is for large arrays."""
-    lengths = sorted({n for x in _arrays_in((*args, *kwargs.values())) if type(x) is MetaArray for n in x.shape})
-    lengths = [n for n in lengths if n > _KEPT]
-    try:
-        key = function, "tried", _in_key(args, {}), _in_key(tuple(kwargs.items()), {})
-        found = _known.get(key)
-    except TypeError:
-        key, found = None, None
-    if found is None:
-        ndim = max([x.ndim for x in _arrays_in((*args, *kwargs.values()))])
-        unit = 16 if ndim < 4 else 2  # lengths that differ by these leave the same rest, say after a division by 2
-        sizes = [{n: n % unit + unit * (1 + i) for i, n in enumerate(lengths)}]
-        sizes.append({n: few + unit for n, few in sizes[0].items()})
-        sizes.append({n: few + unit * (2 + 2**i) for i, (n, few) in enumerate(sizes[0].items())})
-        try:
-            found = _agreed([_try(function, args, kwargs, few) for few in sizes], sizes)
-        except Exception:
-            return _in_full(function, args, kwargs)
-        _remember(key, found)
-    arguments = _arrays_in((*args, *kwargs.values()))
-    return _with_arrays(found, arguments)
-
-
-class _Made:
-    """A result: new, with this shape, type, and axes from the slowest to the fastest; or an argument, by its number."""
-
-    def __init__(self, x: Any, arguments: list[Any]) -> None:
-        self.argument = next((i for i, y in enumerate(arguments) if y is x), None)
-        self.shape, self.dtype, self.axes = x.shape, x.dtype, axes_as_they_lie(x)
-
-
-def _try(function: Callable, args: tuple, kwargs: dict, few: dict[int, int]) -> Any:
-    arguments: list[Any] = []
-
-    def small(x: Any) -> np.ndarray:
-        shape = [few.get(n, n) for n in x.shape]
-        if type(x) is not MetaArray and tuple(shape) == x.shape:
-            made = x.copy()
-        else:
-            axes = axes_as_they_lie(x)
-            made = np.zeros([shape[axis] for axis in axes], x.dtype).transpose(np.argsort(axes))
-        arguments.append(made)
-        return made
-
-    made = _called_with(small, function, args, kwargs)
-    return _noted(made, arguments)
-
-
-def _noted(x: Any, arguments: list[Any]) -> Any:
-    if isinstance(x, np.ndarray):
-        return _Made(x, arguments)
-    if isinstance(x, (list, tuple)):
-        parts = [_noted(part, arguments) for part in x]
-        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-    return x
-
-
-def _agreed(tries: list[Any], sizes: list[dict[int, int]]) -> Any:
-    """What the tries have in common. Raises `ValueError` if they say nothing about other sizes."""
-    first = tries[0]
-    if isinstance(first, (list, tuple)):
-        if len({len(x) for x in tries}) > 1:
-            raise ValueError("results of other lengths")
-        parts = [_agreed(list(x), sizes) for x in zip(*tries)]
-        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
-    if isinstance(first, _Made):
-        first.shape = tuple([_length(list(few), sizes) for few in zip(*[x.shape for x in tries], strict=True)])
-        return first
-    if not isinstance(first, np.generic) and not tries[0] == tries[1] == tries[2]:
-        raise ValueError("results of other values")
-    return first
-
-
-def _length(made: list[int], sizes: list[dict[int, int]]) -> int:
-    """The length for which the tries made these."""
-    for n in sizes[0]:
-        few = [size[n] for size in sizes]
-        times = Fraction(made[1] - made[0], few[1] - few[0])
-        if times and made[2] - made[0] == times * (few[2] - few[0]):
-            length = made[0] + times * (n - few[0])
-            if length.denominator == 1:
-                return int(length)
-    if made[0] == made[1] == made[2]:
-        return made[0]
-    raise ValueError("a length that depends on more than one")
-
-
-def _with_arrays(found: Any, arguments: list[Any]) -> Any:
-    if isinstance(found, _Made):
-        if found.argument is not None:
-            return arguments[found.argument]
-        return reserve_zeros(found.shape, found.dtype, found.axes)
-    if isinstance(found, (list, tuple)):
-        parts = [_with_arrays(part, arguments) for part in found]
-        return type(found)(*parts) if hasattr(found, "_fields") else type(found)(parts)
-    return found
-
-
-# -- Rules: each takes a function and its arguments ----------------------------------------------------------------------
+# -- Rules: each takes a function and its arguments --------------------------------------------------------------------
 
 
 def _argument(args, kwargs, place, name, default=None):
@@ -305,55 +88,49 @@ def _argument(args, kwargs, place, name, default=None):
 
 
 def _new(function, args, kwargs):
-    """``np.zeros`` and the like. Few elements have their values."""
-    place = 2 if function is np.full else 1
-    shape, dtype = _argument(args, kwargs, 0, "shape"), _argument(args, kwargs, place, "dtype")
-    if dtype is None:
-        dtype = np.asarray(_argument(args, kwargs, 1, "fill_value")).dtype if function is np.full else float
-    shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    """``np.zeros`` and the like. A few elements have their values."""
+    place = 1 + (function is np.full)
+    shape, dtype = as_shape(_argument(args, kwargs, 0, "shape")), _argument(args, kwargs, place, "dtype")
+    if dtype is None and function is np.full:
+        dtype = np.asarray(_argument(args, kwargs, 1, "fill_value")).dtype
     if min(shape, default=0) < 0 or is_small(shape, dtype):
         return function(*args, **kwargs)
-    axes = range(len(shape))
-    if _argument(args, kwargs, place + 1, "order") == "F":
-        return reserve_zeros(shape, dtype, axes[::-1])
-    return reserve_zeros(shape, dtype, axes)
+    return reserve_zeros(shape, dtype, order_axes(len(shape), _argument(args, kwargs, place + 1, "order")))
 
 
 def _square(function, args, kwargs):
     """``np.eye(n)`` and the like."""
-    rows, columns = args[0], None if function is np.identity else _argument(args, kwargs, 1, "M")
-    columns = rows if columns is None else columns
-    if rows < 0 or columns < 0 or is_small((rows, columns), complex):
+    others = 1 if function is np.identity else 2
+    rows = columns = args[0]
+    if function is not np.identity and _argument(args, kwargs, 1, "M") is not None:
+        columns = _argument(args, kwargs, 1, "M")
+    if min(rows, columns) < 0 or is_small((rows, columns), complex):
         return function(*args, **kwargs)
-    small = function(0, *args[1 if function is np.identity else 2 :], **{**kwargs, "M": 0})
-    return reserve_zeros((rows, columns), small.dtype)
+    named = {name: x for name, x in kwargs.items() if name != "M"}
+    return reserve_zeros((rows, columns), function(*(0,) * others, *args[others:], **named).dtype)
 
 
 def _zeros_like(function, args, kwargs):
     """``np.zeros_like`` and the like."""
     x = args[0]
-    place = 2 if function is np.full_like else 1
+    place = 1 + (function is np.full_like)
     dtype = _argument(args, kwargs, place, "dtype") or x.dtype
     order = _argument(args, kwargs, place + 1, "order", "K")
     shape = kwargs.get("shape")
-    if shape is None:
-        shape = x.shape
-    elif isinstance(shape, (int, np.integer)):
-        shape = (shape,)
-    if len(shape) != x.ndim:
-        return reserve_zeros(shape, dtype, range(len(shape))[:: -1 if order == "F" else 1])
-    return reserve_zeros(shape, dtype, axes_in_order(x, order))
+    shape = x.shape if shape is None else as_shape(shape)
+    if len(shape) == x.ndim:
+        return reserve_zeros(shape, dtype, axes_of_copy(x, order))
+    return reserve_zeros(shape, dtype, order_axes(len(shape), order))
 
 
 def _copy(function, args, kwargs):
     x = args[0] if isinstance(args[0], np.ndarray) else np.asarray(args[0])
-    return reserve_zeros(
-        x.shape, kwargs.get("dtype") or x.dtype, axes_in_order(x, _argument(args, kwargs, 1, "order", "K"))
-    )
+    order = _argument(args, kwargs, 1, "order", "C" if function is np.ndarray.copy else "K")
+    return reserve_zeros(x.shape, kwargs.get("dtype") or x.dtype, axes_of_copy(x, order))
 
 
 def _astype(function, args, kwargs):
-    return reserve_zeros(args[0].shape, args[1], axes_in_order(args[0], _argument(args, kwargs, 2, "order", "K")))
+    return reserve_zeros(args[0].shape, args[1], axes_of_copy(args[0], _argument(args, kwargs, 2, "order", "K")))
 
 
 def _range(function, args, kwargs):
@@ -361,13 +138,19 @@ def _range(function, args, kwargs):
     start, stop, step = (_argument(args, kwargs, i, name) for i, name in enumerate(("start", "stop", "step")))
     if stop is None:
         start, stop = 0, start
-    numbers = [0 if start is None else start, stop, 1 if step is None else step]
-    if all([isinstance(x, (int, float, np.integer, np.floating)) for x in numbers]) and numbers[2]:
-        count = (numbers[1] - numbers[0]) / numbers[2]
+    start, step = 0 if start is None else start, 1 if step is None else step
+    if all([isinstance(x, (int, float, np.integer, np.floating)) for x in (start, stop, step)]) and step:
+        count = (stop - start) / step
         if 0 < count < math.inf and not is_small((math.ceil(count),), complex):
-            dtype = function(numbers[0], numbers[0], numbers[2], _argument(args, kwargs, 3, "dtype")).dtype
+            dtype = function(start, start, step, dtype=_argument(args, kwargs, 3, "dtype")).dtype
             return reserve_zeros(math.ceil(count), dtype)
     return function(*args, **kwargs)
+
+
+def _where(function, args, kwargs):
+    if len(args) < 2:  # the result's length depends on the values
+        return _call(function, args, kwargs)
+    return on_few(function, args, kwargs)
 
 
 def _concatenate(function, args, kwargs):
@@ -375,47 +158,50 @@ def _concatenate(function, args, kwargs):
     arrays, axis = args[0], _argument(args, kwargs, 1, "axis", 0)
     if axis is None or kwargs.get("out") is not None or not isinstance(arrays, (list, tuple)):
         return _call(function, args, kwargs)
-    is_stack = function is np.stack
     if not arrays or not all([isinstance(x, np.ndarray) for x in arrays]):
-        return _in_full(function, args, kwargs)
-    shape = list(arrays[0].shape)
-    # NumPy says of empty arrays whether the axis is one, and what type it will be.
-    small = function([np.empty((0,) * x.ndim, x.dtype) for x in arrays], axis, **_without(kwargs, "axis"))
+        return in_full(function, args, kwargs)  # this raises
+    # NumPy says of empty arrays whether there's such an axis, and what type it will be.
+    named = {name: x for name, x in kwargs.items() if name != "axis"}
+    small = function([np.empty((0,) * x.ndim, x.dtype) for x in arrays], axis, **named)
     axis %= small.ndim
+    shape = list(arrays[0].shape)
     for x in arrays:
-        if any([n != m for i, (n, m) in enumerate(zip(x.shape, shape)) if is_stack or i != axis]):
-            return _in_full(function, args, kwargs)  # this raises
-    if is_stack:
+        if any([n != m and (function is np.stack or i != axis) for i, (n, m) in enumerate(zip(x.shape, shape))]):
+            return in_full(function, args, kwargs)  # this raises
+    if function is np.stack:
         shape.insert(axis, len(arrays))
     else:
         shape[axis] = sum([x.shape[axis] for x in arrays])
     return reserve_zeros(shape, small.dtype)
 
 
-def _without(kwargs: dict, *names: str) -> dict:
-    return {name: x for name, x in kwargs.items() if name not in names}
-
-
 def _repeat(function, args, kwargs):
     """`np.repeat`, each element equally often."""
     x, times, axis = args[0], _argument(args, kwargs, 1, "repeats"), _argument(args, kwargs, 2, "axis")
-    if not isinstance(times, (int, np.integer)) or times < 0 or not isinstance(axis, (int, np.integer, type(None))):
+    if not isinstance(times, (int, np.integer)) or times < 0:
         return _call(function, args, kwargs)
     if axis is None:
         return reserve_zeros(x.size * times, x.dtype)
-    axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
-    return reserve_zeros([n * times if i == axis else n for i, n in enumerate(x.shape)], x.dtype)
+    shape = list(x.shape)
+    shape[np.lib.array_utils.normalize_axis_index(axis, x.ndim)] *= times
+    return reserve_zeros(shape, x.dtype)
 
 
 def _tile(function, args, kwargs):
-    x, times = args[0], _argument(args, kwargs, 1, "reps")
-    times = (times,) if isinstance(times, (int, np.integer)) else tuple(times)
-    ndim = max(len(times), x.ndim)
-    times = (1,) * (ndim - len(times)) + times
+    x, times = args[0], as_shape(_argument(args, kwargs, 1, "reps"))
     if min(times, default=0) < 0:
         return _call(function, args, kwargs)
-    shape = (1,) * (ndim - x.ndim) + x.shape
-    return reserve_zeros([n * m for n, m in zip(shape, times)], x.dtype)
+    return reserve_zeros(_multiply(x.shape, times), x.dtype)
+
+
+def _kron(function, args, kwargs):
+    x, y = args
+    return reserve_zeros(_multiply(x.shape, y.shape), np.result_type(x.dtype, y.dtype))
+
+
+def _multiply(shape, times):
+    """Each length of the shape as often as the other says, from the last one on."""
+    return [n * m for n, m in itertools.zip_longest(reversed(shape), reversed(times), fillvalue=1)][::-1]
 
 
 def _outer(function, args, kwargs):
@@ -427,16 +213,12 @@ def _outer(function, args, kwargs):
 
 def _inverse(function, args, kwargs):
     """Zeros have no inverse, and NumPy would raise."""
-    return _on_few(_of_few(DIFFERENT[f"linalg.{function.__name__}"], function), args, kwargs)
+    return on_few(_as_on_a_card(function), args, kwargs)
 
 
-_of_few_known: dict[Any, Any] = {}
-
-
-def _of_few(differs: Callable, function: Callable) -> Callable:
-    if function not in _of_few_known:
-        _of_few_known[function] = partial(differs, function)
-    return _of_few_known[function]
+@cache
+def _as_on_a_card(function):
+    return partial(DIFFERENT[f"linalg.{function.__name__}"], function)
 
 
 def _no_result(function, args, kwargs):
@@ -445,33 +227,28 @@ def _no_result(function, args, kwargs):
 
 def _on_a_copy(function, args, kwargs):
     """What it raises, it raises here. The argument stays as it is."""
-    if type(args[0]) is not MetaArray and not any([type(x) is MetaArray for x in _arrays_in((*args, *kwargs.values()))]):
+    if are_in_memory(args, kwargs):
         function(args[0].copy(), *args[1:], **kwargs)
-    else:
-        _tried_or_in_full(function, args, kwargs)
-
-
-def _tried_or_in_full(function, args, kwargs):
-    lengths = {n for x in _arrays_in((*args, *kwargs.values())) for n in x.shape if n > 1}
-    few = {n: i for i, n in enumerate(sorted(lengths), 2)}
+        return
+    few = few_for(arrays_in((*args, *kwargs.values())))
     try:
-        _called_with(lambda x: _cut(few, x).copy(), function, args, kwargs)
+        call_with(lambda x: cut(x, few).copy(), function, args, kwargs)
     except Exception:
-        _called_with(lambda x: stand_in(x) if type(x) is MetaArray else x.copy(), function, args, kwargs)
+        call_with(lambda x: stand_in(x) if type(x) is MetaArray else x.copy(), function, args, kwargs)
 
 
 def _cast_floats(function, args, kwargs):
     given, dtype = args
-    if dtype is not None and np.dtype(dtype).kind in "iu" and getattr(given, "dtype", np.dtype(int)).kind in "fc":
+    if isinstance(given, np.ndarray) and given.dtype.kind in "fc" and np.dtype(dtype).kind in "iu":
         return _astype(function, args, kwargs)
     return given
 
 
-# -- Views ---------------------------------------------------------------------------------------------------------------
+# -- Views: NumPy makes those of what's in memory ----------------------------------------------------------------------
 
 
 def _view(rule: Callable) -> Callable:
-    """A rule for views. NumPy makes them of what's in memory."""
+    """The rule for a function whose first argument is an array without memory."""
 
     def view(function, args, kwargs):
         if type(args[0]) is MetaArray:
@@ -482,112 +259,108 @@ def _view(rule: Callable) -> Callable:
 
 
 def _by_method(function, x, *args, **kwargs):
-    found = getattr(x, function.__name__)
-    if callable(found):
-        return found(*args, **kwargs)
-    return found
+    return getattr(x, function.__name__)(*args, **kwargs)
+
+
+def _reshape(function, x, shape, order="C", **kwargs):
+    return x.reshape(shape, order=order, **kwargs)
+
+
+def _diagonal(function, x, offset=0):
+    return x.diagonal(offset, -2, -1)
+
+
+def _diag(function, x, k=0):
+    if x.ndim == 2:
+        return x.diagonal(k)
+    return on_several(function, (x, k), {})
+
+
+def _expand_dims(function, x, axis):
+    lengths = iter(x.shape)
+    return x.reshape([1 if n else next(lengths) for n in function(np.empty((0,) * x.ndim), axis).shape])
+
+
+def _trim_zeros(function, x, trim="fb", axis=None):
+    """Nothing is left."""
+    axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    return x[tuple([slice(0 if i in axes else None) for i in range(x.ndim)])]
+
+
+def _windows(function, x, window_shape, axis=None, **kwargs):
+    """`np.lib.stride_tricks.sliding_window_view`."""
+    sizes = as_shape(window_shape)
+    axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim, "axis", True)
+    lengths = list(x.shape)
+    for i, size in zip(axes, sizes):
+        lengths[i] -= size - 1
+    if len(sizes) != len(axes) or min(sizes, default=0) < 0 or min(lengths, default=1) < 1:
+        function(stand_in(x), window_shape, axis)  # this raises
+    view = view_by_strides(x, (*lengths, *sizes), (*x.strides, *[x.strides[i] for i in axes]))
+    view.is_writeable = False
+    return view
+
+
+def _size(function, x, axis=None):
+    if axis is None:
+        return x.size
+    return math.prod([x.shape[i] for i in np.atleast_1d(axis)])
 
 
 def _composed(function, args, kwargs):
     """NumPy writes it with other functions, which have rules."""
-    if any([type(x) is MetaArray for x in _arrays_in((*args, *kwargs.values()))]):
-        return function.__wrapped__(*args, **kwargs)
-    if function.__name__.endswith("stack"):
-        return function.__wrapped__(*args, **kwargs)
-    return function(*args, **kwargs)
-
-
-def _expand_dims(function, x, axis):
-    short = function(np.empty((0,) * x.ndim), axis)
-    lengths = iter(x.shape)
-    return x.reshape([1 if n else next(lengths) for n in short.shape])
+    if are_in_memory(args, kwargs) and not function.__name__.endswith("stack"):
+        return function(*args, **kwargs)
+    return function.__wrapped__(*args, **kwargs)
 
 
 def _at_least(function, args, kwargs):
-    def made_of(x: Any) -> Any:
+    def view(x: Any) -> Any:
         if type(x) is not MetaArray:
             return function(x)
         if not x.ndim:
             return x.reshape(function(np.empty(())).shape)
         return view_along_axes(function, x)
 
-    made = [made_of(x) for x in args]
-    if len(made) == 1:
-        return made[0]
-    return tuple(made)
+    if len(args) == 1:
+        return view(args[0])
+    return tuple(map(view, args))
 
 
 def _broadcast_to(function, args, kwargs):
-    x, shape = args[0], _argument(args, kwargs, 1, "shape")
-    shape = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(map(int, shape))
+    x, shape = args[0], as_shape(_argument(args, kwargs, 1, "shape"))
     if not isinstance(x, np.ndarray) or min(shape, default=0) < 0:
         return function(*args, **kwargs)
-    return stretched(x, shape)
+    return stretch(x, shape)
 
 
 def _broadcast_arrays(function, args, kwargs):
-    shape = broadcast_shape(*[x.shape for x in args])
+    shape = layout.broadcast(*[x.shape for x in args])
     if shape is None:
-        return _in_full(function, args, kwargs)
-    return tuple([x if x.shape == shape else stretched(x, shape, is_writeable=True) for x in args])
+        return in_full(function, args, kwargs)  # this raises
+    return tuple([x if x.shape == shape else stretch(x, shape, is_writeable=True) for x in args])
 
 
-def _diag(function, args, kwargs):
-    x = args[0]
-    if x.ndim == 2:
-        return x.diagonal(_argument(args, kwargs, 1, "k", 0))
-    return _call(function, args, kwargs)
-
-
-def _trim_zeros(function, x, trim="fb", axis=None):
-    """Nothing is left."""
-    axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
-    return x[tuple([slice(0) if i in axes else slice(None) for i in range(x.ndim)])]
-
-
-def _windows(function, x, window_shape, axis=None, **kwargs):
-    """`np.lib.stride_tricks.sliding_window_view`."""
-    sizes = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
-    axes = tuple(range(x.ndim)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim, "axis", True)
-    lengths = list(x.shape)
-    if len(sizes) == len(axes) and min(sizes, default=0) >= 0:
-        for i, size in zip(axes, sizes):
-            lengths[i] -= size - 1
-    if len(sizes) != len(axes) or min(sizes, default=0) < 0 or min(lengths, default=1) < 1:
-        function(stand_in(x), window_shape, axis)  # this raises
-    view = strided(x, (*lengths, *sizes), (*x.strides, *[x.strides[i] for i in axes]))
-    view.is_writeable = False
-    return view
-
-
-def _size(function, args, kwargs):
-    x, axis = args[0], _argument(args, kwargs, 1, "axis")
-    if axis is None:
-        return x.size
-    return math.prod([x.shape[i] for i in np.atleast_1d(axis)])
-
-
-def _shares_memory(function, args, kwargs):
-    """Whether two arrays may have an element in common. NumPy can tell where both have a place in memory."""
+def _share_memory(function, args, kwargs):
+    """Whether two arrays may have an element in common. Where they overlap, NumPy finds out."""
     x, y = args[:2]
-    if type(x) is not MetaArray and type(y) is not MetaArray:
+    if are_in_memory(args, {}):
         return function(*args, **kwargs)
-    (begin, end), (other_begin, other_end) = extent(x), extent(y)
+    (begin, end), (other_begin, other_end) = (layout.extent(z, address_of(z)) for z in (x, y))
     if end <= other_begin or other_end <= begin:
         return False
-    if function is np.may_share_memory or x.flags.forc or y.flags.forc:
+    if function is np.may_share_memory:
         return True
     first = min(begin, other_begin)
-    return function(*[np.asarray(_Placed(z, first)) for z in (x, y)], **_without(kwargs))
+    return function(*[np.asarray(_Placed(z, address_of(z) - first)) for z in (x, y)])
 
 
 class _Placed:
-    """For NumPy, an array at an address, which nobody reads."""
+    """For NumPy, an array at an address. It's compared, and nobody reads there."""
 
-    def __init__(self, x: Any, first: int) -> None:
+    def __init__(self, x: Any, address: int) -> None:
         self.__array_interface__ = {
-            "shape": x.shape, "typestr": x.dtype.str, "strides": x.strides, "version": 3,
-            "data": (address_of(x) - first + 4096, True),
+            "shape": x.shape, "typestr": x.dtype.str, "strides": x.strides, "data": (address, True), "version": 3,
         }  # fmt: skip
 
 
@@ -598,31 +371,28 @@ def _functions(text: str) -> list[Any]:
 _REDUCTIONS = "sum prod mean var std max min all any argmax argmin"
 _ALONG_AXES = "moveaxis rollaxis swapaxes squeeze flip fliplr flipud rot90 permute_dims matrix_transpose"
 _RULES: dict[Any, Callable] = {
-    **dict.fromkeys(_functions(_REDUCTIONS + " nansum nanprod nanmean nanmax nanmin nanvar nanstd"), _on_few),
-    **dict.fromkeys([getattr(np.ndarray, name) for name in _REDUCTIONS.split()], _on_few),
-    **dict.fromkeys(_functions("where clip round nan_to_num isclose einsum dot take"), _on_few),
+    **dict.fromkeys(_functions(_REDUCTIONS + " nansum nanprod nanmean nanmax nanmin nanvar nanstd"), on_few),
+    **dict.fromkeys([getattr(np.ndarray, name) for name in _REDUCTIONS.split()], on_few),
+    **dict.fromkeys(_functions("clip round nan_to_num isclose einsum dot take"), on_few), np.where: _where,
     **dict.fromkeys(_functions("zeros ones empty full"), _new),
     **dict.fromkeys(_functions("eye identity tri"), _square), np.arange: _range,
     **dict.fromkeys(_functions("zeros_like ones_like full_like empty_like"), _zeros_like),
     **dict.fromkeys(_functions("array copy"), _copy), np.ndarray.copy: _copy, np.ndarray.astype: _astype,
     **dict.fromkeys(_functions("concatenate stack"), _concatenate),
-    np.repeat: _repeat, np.tile: _tile, np.outer: _outer,
+    np.repeat: _repeat, np.tile: _tile, np.outer: _outer, np.kron: _kron,
     np.ndarray.sort: _no_result, np.ndarray.partition: _no_result,
     **dict.fromkeys(_functions("copyto put putmask place put_along_axis fill_diagonal"), _on_a_copy),
     **dict.fromkeys([np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.matrix_power], _inverse),
     formulas.cast_floats: _cast_floats,
     **dict.fromkeys([*_functions(_ALONG_AXES), np.linalg.matrix_transpose], _view(view_along_axes)),
-    **dict.fromkeys(_functions("reshape ravel transpose diagonal real imag"), _view(_by_method)),
+    **dict.fromkeys(_functions("ravel transpose diagonal"), _view(_by_method)), np.reshape: _view(_reshape),
+    np.real: _view(lambda function, x: x.real), np.imag: _view(lambda function, x: x.imag),
+    np.linalg.diagonal: _view(_diagonal), np.diag: _view(_diag), np.expand_dims: _view(_expand_dims),
+    np.trim_zeros: _view(_trim_zeros), np.lib.stride_tricks.sliding_window_view: _view(_windows),
     **dict.fromkeys(_functions("split array_split hsplit vsplit dsplit unstack ix_"), _composed),
     **dict.fromkeys(_functions("vstack hstack dstack column_stack"), _composed),
     **dict.fromkeys(_functions("atleast_1d atleast_2d atleast_3d"), _at_least),
-    np.expand_dims: _view(_expand_dims),
-    np.broadcast_to: _broadcast_to, np.broadcast_arrays: _broadcast_arrays, np.diag: _diag,
-    np.lib.stride_tricks.sliding_window_view: _view(_windows),
-    np.trim_zeros: _view(_trim_zeros),
-    np.linalg.diagonal: _view(lambda function, x, offset=0: x.diagonal(offset, -2, -1)),
-    np.shape: lambda function, args, kwargs: np.asarray(args[0]).shape if not hasattr(args[0], "shape") else args[0].shape,
-    np.ndim: lambda function, args, kwargs: args[0].ndim if hasattr(args[0], "ndim") else np.ndim(args[0]),
-    np.size: _view(lambda function, *args, **kwargs: _size(function, args, kwargs)),
-    **dict.fromkeys(_functions("may_share_memory shares_memory"), _shares_memory),
+    np.broadcast_to: _broadcast_to, np.broadcast_arrays: _broadcast_arrays,
+    np.shape: _view(lambda function, x: x.shape), np.ndim: _view(lambda function, x: x.ndim), np.size: _view(_size),
+    **dict.fromkeys(_functions("may_share_memory shares_memory"), _share_memory),
 }  # fmt: skip
