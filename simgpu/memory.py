@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .meta import MetaArray
 from .words import WRITE
 
 UNIT = 512  # CuPy's memory pool hands out multiples of this many bytes
@@ -107,3 +108,14 @@ class Stored:
     device: Any
     buffer: Buffer
     base: Any  # the array that this one is a view of, or None
+
+    def in_memory(self) -> np.ndarray:
+        """`host_values`, which take memory from now on, also where only shapes are computed: then they're 0 at first.
+
+        Raises `TooLargeError`, of `meta.py`.
+        """
+        values: Any = self.host_values
+        if type(values) is MetaArray:
+            self.host_values = values.in_memory()
+            self.buffer.root = root_of(self.host_values)
+        return self.host_values

@@ -86,7 +86,7 @@ def values_of(x: Any) -> np.ndarray:
     """The numbers in an array. Those of a simulated GPU are in the host's memory, too."""
     if isinstance(x, np.ndarray):
         return x
-    return x.host_values
+    return x.in_memory()
 
 
 def root_of(x: Any) -> np.ndarray:

@@ -50,7 +50,7 @@ class Launch:
         self.figures.shared_bytes = self.shared_mem
         self.notes: list[Callable[..., Any]] = []  # called at each access of memory
         self.watch: Watch | None = None
-        values = [x.host_values if isinstance(x, Stored) else x for x in args]
+        values = [x.in_memory() if isinstance(x, Stored) else x for x in args]
         types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
         key = tuple([_compiled_for(kind, x) for kind, x in zip(types, values)])
         if key not in source.programs:
