@@ -34,6 +34,7 @@ class Box(NamedTuple):
 
     `look` is the kind of work: ``"host"``, ``"load"``, ``"queue"``, ``"copy"``, ``"compute"`` or ``"link"``; or it's
     ``"waits"``. `mark` stands inside, if there's room. A box as high as a `share` of its lane stands on its floor.
+    `seams` are times at which one thing in it is done and the next one begins.
     """
 
     lane: str
@@ -43,6 +44,7 @@ class Box(NamedTuple):
     says: str
     mark: str = ""
     share: float = 1.0
+    seams: Sequence[float] = ()
 
 
 class Row(NamedTuple):
@@ -97,6 +99,8 @@ class Lanes:
             inside = [box for box in kept if box.lane == row.lane]
             looks = {look: [_box(box, where) for box in inside if box.look == look] for look in LOOKS}
             parts = [Part("g", *drawn, class_=f"op {look}") for look, drawn in looks.items() if drawn]
+            cuts = "".join(f"M{where(time):g} {BOX - 6}v6" for box in inside for time in box.seams)
+            parts += [Part("path", class_="seams", d=cuts)] if cuts else []
             parts += [part for box in inside for part in _mark(box, where)] if marks else []
             if parts:
                 kind = None if row.kind == "simulated" else row.kind
@@ -134,8 +138,8 @@ class Lanes:
         """What the axis counts, and what orange is."""
         y = self.bottom + 43
         if waits:
-            yield Part("rect", class_="waits", x=LEFT, y=y - 8, width=26, height=6)
-            yield label(LEFT + 33, y, "waits", "small wait")
+            yield Part("rect", class_="waits wide", x=LEFT, y=y - 8, width=26, height=6)
+            yield label(LEFT + 33, y, "waits", "small wait wide")
         yield label(RIGHT, y, about, "end small")
 
 

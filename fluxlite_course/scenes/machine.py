@@ -111,7 +111,7 @@ def _frames(top: int, used: int) -> Iterator[Part]:
     for x, name, memory in ((_HOST, "host", "memory"), (_GPU, "GPU", before)):
         yield Part("rect", class_=f"{name.lower()} line", x=x, y=top, rx=10, width=_BOX, height=_HIGH)
         yield label(x + 12, top + 22, name, f"bold {name.lower()}")
-        yield label(x + _BOX - 12, top + 21, memory, "end small")
+        yield label(x + _BOX - 12, top + 21, memory, "end small wide")
         yield Part("path", class_="grid", d=f"M{x + 10} {top + 116}h{_BOX - 20}")
 
 

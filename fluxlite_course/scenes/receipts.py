@@ -95,7 +95,8 @@ class Program:
                 "waits": f"the host waits for {name_of(moment)}: {time}, {moment.line}",
             }.get(look, f"{name_of(moment)}: {time}")
             mark = "" if prefix or look in ("load", "waits") else number.get(n, "")
-            yield Box(prefix + _LANE[bar.lane], bar.start, bar.end, look, says.rstrip(", "), mark)
+            seams = self.seams.get(n, [])[:-1] if look == "compute" else []
+            yield Box(prefix + _LANE[bar.lane], bar.start, bar.end, look, says.rstrip(", "), mark, seams=seams)
         for begin, end in self.idle():
             says = f"the GPU has no order to work on: {duration(end - begin)}"
             yield Box(f"{prefix}compute", begin, end, "waits", says)

@@ -64,14 +64,17 @@ const start = (root) => {
     const { left, width } = place(box);
     return width && left < place(box.ownerSVGElement).right - 1;
   }).sort((a, b) => place(a).left - place(b).left);
+  const stop = (at) => {
+    for (const box of boxes) if (box !== at) box.removeAttribute("tabindex");
+    at?.setAttribute("tabindex", 0);
+  };
   const reach = () => {
-    for (const box of boxes) box.removeAttribute("tabindex");
-    if (boxes.length) seen()[0]?.setAttribute("tabindex", 0);
+    stop(boxes.length ? seen()[0] : null);
     tell();
   };
   const enter = (box) => {
     if (!box) return;
-    box.setAttribute("tabindex", 0);
+    stop(box);
     box.focus();
   };
   const gap = (a, b) => Math.abs(place(a).left + place(a).width / 2 - place(b).left - place(b).width / 2);
