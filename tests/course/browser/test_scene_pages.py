@@ -120,7 +120,8 @@ def tidy(page, markup):
           const number = text => text.replace(/-?\\d+\\.?\\d*/g, n => +n);
           const ours = ["role", "tabindex"];  // what the script adds for the keyboard
           return [...box.querySelectorAll("*")].map(e => e.tagName + " " + [...e.attributes]
-            .filter(a => !ours.includes(a.name) && !(a.name === "aria-label" && e.dataset.pick)).map(a => a.name + "=" + number(a.value)).sort().join(" ") + (e.children.length ? "" : e.textContent));
+            .filter(a => !ours.includes(a.name) && !(a.name === "aria-label" && e.dataset.pick))
+            .map(a => a.name + "=" + number(a.value)).sort().join(" ") + (e.children.length ? "" : e.textContent));
         }""",
         markup,
     )
@@ -235,16 +236,18 @@ def test_dragging_on_the_picture_is_the_slider(opened, living):
     assert said(page) == scene.sentences[-1], "it moves without being pressed"
 
 
-def test_dragging_the_race_to_its_end_zooms_out(opened, living):
-    page, scene = opened("race"), living["race"]
+def test_dragging_the_race_to_its_end_zooms_out(opened):
+    page = opened("race")
     page.locator("input[type=range]").first.press("End")
     drag(page, LEFT, 400, RIGHT)
     assert "After 4.16 ms: the CPU has done all" in said(page)
     cut = page.eval_on_selector_all(
         "[data-drag] .op rect",
-        "all => all.filter(box => box.getBoundingClientRect().right > box.ownerSVGElement.getBoundingClientRect().right + 1"
-        " && box.getBoundingClientRect().width).length",
-    )  # fmt: skip
+        """all => all.filter(box => {
+          const r = box.getBoundingClientRect();
+          return r.width && r.right > box.ownerSVGElement.getBoundingClientRect().right + 1;
+        }).length""",
+    )
     assert cut == 0
 
 
@@ -282,10 +285,8 @@ def test_a_box_tells_its_operation_when_pointed_at_and_by_keyboard(opened):
     assert page.evaluate("document.activeElement.closest('[data-lane]').dataset.lane") != "host"
     page.keyboard.press("Escape")
     assert not tip.is_visible()
-    names = page.eval_on_selector_all(
-        ".op [role=img]", "all => all.filter(box => !box.getAttribute('aria-label')).length"
-    )
-    assert names == 0 and page.locator(".op [tabindex]").count() <= 3, "one stop for Tab, not one for each box"
+    assert page.locator(".op [role=img]").count() == page.locator(".op [role=img][aria-label]").count() > 20
+    assert page.locator(".op [tabindex]").count() == 1, "one stop for Tab, not one for each box"
 
 
 def test_what_has_not_happened_yet_tells_nothing(opened):
