@@ -13,7 +13,7 @@ from ..draw import GREEN, GREY, ORANGE, Picture, plots, show
 from ..links import Link, ring
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from ..scenes.axes import Axis
-from ..scenes.lanes import FOOT, LEFT, RIGHT, TOP, Box, Lanes, Row
+from ..scenes.lanes import FOOT, LEFT, RIGHT, Box, Lanes, Row
 from ..scenes.parts import arrow
 
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)
@@ -134,14 +134,12 @@ def hiding(rows: int, cards: int, link: str) -> Scene:
     rows_of = [Row("compute", "compute", "each card"), Row("network", "network", link)]
     lanes, at = Lanes(rows_of), Axis(0, max(steps), LEFT, RIGHT)
     groups = [Part("g", *lanes.boxes(_one_step(one, way), at.__call__), data_n=n) for n, way in enumerate(ways)]
-    ends = [at(step) for step in steps]
-    done = label(Each(min(end, 600) for end in ends), TOP - 10, Each(map(duration, steps)), "middle time")
     picture = drawing(
         640, lanes.bottom + FOOT,
         f"One step on {cards} cards: what each of them does, and when {link} carries gradients",
         *lanes.names(), *lanes.axis(max(steps)), *lanes.key("ms since the step began, simulated (H100)", True),
-        Part("g", *groups, only=Each((n, n) for n in range(len(ways)))), done,
-        Part("path", class_="cursor glide", d=Each(f"M{end} {TOP - 4}V{lanes.bottom}" for end in ends)),
+        Part("g", *groups, only=Each((n, n) for n in range(len(ways)))),
+        lanes.cursor([at(step) for step in steps], [duration(step) for step in steps]),
     )  # fmt: skip
     picture.attributes["role"] = "group"
     said = [f"{many(count, 'bucket')}: a step takes {duration(step)} (simulated), and each card waits for "

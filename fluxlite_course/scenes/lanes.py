@@ -134,6 +134,14 @@ class Lanes:
                 yield Part("path", class_="axis", d=marks[0])
                 yield label(places[0], y + 20, words[0], look)
 
+    def cursor(self, xs: Sequence[float], words: Sequence[str]) -> Part:
+        """A line through all lanes at a place for each state, and what time that is."""
+        inwards = Each(min(0, round(600 - x)) for x in xs)  # so that the words stay in the picture
+        line = Part("path", class_="cursor", d=f"M0 {self.top - 4}V{self.bottom}")
+        moved = Each(f"translate({x:g} 0)" for x in xs)
+        time = label(inwards, self.top - 10, Each(words), "middle time")
+        return Part("g", line, time, class_="glide", transform=moved)
+
     def key(self, about: Any, waits: bool) -> Iterator[Part]:
         """What the axis counts, and what orange is."""
         y = self.bottom + 43
@@ -240,11 +248,7 @@ def _past_and_now(lanes: Lanes, drawn: Part, xs: Sequence[float], words: Sequenc
     yield Part("rect", class_="field", x=LEFT - 10, y=top, width=RIGHT - LEFT + 18, height=bottom - top + 30)
     # An SVG in an SVG lets nothing stick out: it's as wide as time has gone on, and a box's edge.
     yield Part("svg", drawn, class_="glide", width=Each(x + 1 for x in xs), height=bottom)
-    inwards = Each(min(0, round(600 - x)) for x in xs)  # so that the words stay in the picture
-    yield Part(
-        "g", Part("path", class_="cursor", d=f"M0 {top}V{bottom}"), label(inwards, top - 6, Each(words), "middle time"),
-        class_="glide", transform=Each(f"translate({x:g} 0)" for x in xs),
-    )  # fmt: skip
+    yield lanes.cursor(xs, words)
 
 
 def until_the_loser(ends: Sequence[float], step: float, span: float) -> list[Time]:
