@@ -136,7 +136,7 @@ const start = (root) => {
   };
 
   const slider = (name, options, k, ms, press) => {
-    const input = make("input", { type: "range", min: 0, max: options.length - 1, step: 1 });
+    const input = make("input", { type: "range", name: "knob" + k, min: 0, max: options.length - 1, step: 1 });
     const value = make("output", { "aria-hidden": "true" });
     const set = (at) => {
       chosen[k] = at;
@@ -202,13 +202,18 @@ const start = (root) => {
   if (data.along.length && data.knobs[last][2]) drag(last, slides[slides.length - 1]);
   for (const part of root.querySelectorAll("[data-pick]")) {
     const [k, option] = part.dataset.pick.split(":");
-    const input = form.querySelector(`[name="knob${k}"][value="${option}"]`);
+    const button = form.querySelector(`[name="knob${k}"][value="${option}"]`);
+    const range = form.querySelector(`[type="range"][name="knob${k}"]`);
     part.addEventListener("click", () => {
-      if (input) return input.click();
+      if (button) return button.click();
+      if (range) {
+        range.value = option;
+        return range.dispatchEvent(new Event("input"));
+      }
       chosen[k] = +option;
       show();
     });
-    if (input) continue;
+    if (button || range) continue;
     for (const [name, value] of [["role", "button"], ["tabindex", 0], ["aria-label", data.knobs[k][1][option]]]) {
       part.setAttribute(name, value);
     }
