@@ -135,4 +135,4 @@ def two_lines(cpu: Times, gpu: Times, what: str) -> Scene:
         verdict = f"The {name} is faster, by a factor of about {factor:.2g}." if name else "That's about the same."
         both = f"The CPU takes {duration(cpu[n])} (recorded), the T4 {duration(gpu[n])} (simulated)."
         said.append(f"{many(n, what[:-1])} at once. {both} {verdict}")
-    return Scene(picture, [Knob(what, [f"{n:,}" for n in cpu], slider=True, ms=700)], said)
+    return Scene(picture, [Knob(what, [f"{n:,}" for n in cpu], slider=True, ms=700)], said, along=[xs(n) for n in cpu])
