@@ -9,10 +9,12 @@ The same file runs in CPython and in Pyodide, so all that it needs is IPython.
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,9 +23,6 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
-
-# A cell is timed by the processor's time, so that others on the computer don't count. Pyodide doesn't know it.
-clock = time.process_time if time.process_time() > 0 else time.perf_counter
 
 Output = dict[str, Any]
 shown: list[Output] = []  # by the cell that runs
@@ -92,7 +91,7 @@ class Shell(InteractiveShell):
         shown.append({"output_type": "error", "ename": etype.__name__, "evalue": str(evalue), "traceback": stb})
 
 
-def run(sources: list[str], results: Path) -> None:
+def run(sources: list[str], results: Path, clock: Callable[[], float]) -> None:
     """Run cells one after the other, and write a line for each."""
     quiet = Config(HistoryManager={"enabled": False})  # it would take SQLite and a thread
     shell = Shell.instance(displayhook_class=Hook, display_pub_class=Publisher, config=quiet)
@@ -111,16 +110,30 @@ def run(sources: list[str], results: Path) -> None:
             print(json.dumps({"outputs": shown, "seconds": seconds}, default=str), file=file, flush=True)
 
 
-def main(cells: str, results: str, *options: str) -> None:
+def start(cells: Path, results: Path, clock: Callable[[], float], without: bool = False) -> None:
+    """Run the cells whose sources are in a file; `without` what a browser lacks, or with all that's here.
+
+    The `clock` counts the processor's seconds, so that what else the computer does isn't counted.
+    """
     import numpy
 
     numpy.ones((64, 64)) @ numpy.ones((64, 64))  # NumPy and its BLAS map their memory now, as part of the interpreter
-    if options:
+    if without:
         import absent
 
         absent.take_away()
-    run(json.loads(Path(cells).read_text(encoding="utf-8")), Path(results))
+    run(json.loads(cells.read_text(encoding="utf-8")), results, clock)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Run a notebook's cells in this process.", allow_abbrev=False)
+    parser.add_argument("cells", type=Path, help="a JSON file with their sources")
+    parser.add_argument("results", type=Path, help="the file that gets a line for each cell")
+    parser.add_argument("--without", action="store_true", help="without what a browser lacks")
+    given = parser.parse_args(arguments)
+    start(given.cells, given.results, time.process_time, given.without)
+    return 0
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

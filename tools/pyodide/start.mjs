@@ -32,12 +32,18 @@ for (const [place, source] of Object.entries(mounted)) {
     python.FS.mkdirTree(place);
     python.mountNodeFS(place, source);
 }
+// Pyodide doesn't know the processor's time; Node does.
+python.globals.set("processor_seconds", () => {
+    const used = process.cpuUsage();
+    return (used.user + used.system) / 1e6;
+});
 // The notebooks' own files are in Pyodide's memory, as in a browser.
 python.runPython(`
 import os, shutil, sys
+from pathlib import Path
 shutil.copytree("/mnt/folder/notebooks", "/home/pyodide/notebooks")
 os.chdir("/home/pyodide/notebooks")
 sys.path += ["/mnt/stand_in", "/mnt/tools"]
 import run_cells
-run_cells.main("/mnt/folder/cells.json", "/mnt/folder/results")
+run_cells.start(Path("/mnt/folder/cells.json"), Path("/mnt/folder/results"), processor_seconds)
 `);
