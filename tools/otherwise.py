@@ -12,8 +12,8 @@ from nbval.plugin import IPyNbCell, coalesce_streams, find_comment_markers, find
 
 from tools.outputs import Output
 
-# A cell is slow that takes more than this many times as long, and more than a moment.
-FACTOR, MOMENT = 3, 2.0
+# A cell is slow that takes more than this many times as long, and so many seconds that somebody waits for it.
+FACTOR, PATIENCE = 3, 5.0
 
 
 @dataclass
@@ -94,8 +94,8 @@ def judge(name: str, cells: list[Cell], ran: list[Ran], usual: list[Ran] | None)
 
 
 def is_slow(ran: Ran, usual: Ran) -> bool:
-    """Whether a cell takes more than three times as long, and it's long enough to notice."""
-    return ran.seconds > max(FACTOR * usual.seconds, MOMENT)
+    """Whether a cell takes more than three times as long, and somebody waits for it."""
+    return ran.seconds > max(FACTOR * usual.seconds, PATIENCE)
 
 
 def difference(cell: Cell, ran: Ran, wanted: list[Any] | None) -> str:
