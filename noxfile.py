@@ -238,6 +238,8 @@ def pyodide(session: nox.Session) -> None:
     session.run(sys.executable, "-m", "pip", *download, *IN_PYODIDE)
     session.run(sys.executable, "-m", "hatchling", "build", "--target=wheel", f"--directory={wheels.absolute()}")
     shutil.copy(numpy[-1], wheels)
+    planted = ["-m", "pytest", "-p", "no:nbval", "-k", "pyodide", "tests/project/test_without.py"]
+    session.run(sys.executable, *planted, env={"FLUXLITE_PYODIDE": str(folder.absolute())})
     session.run(sys.executable, "tools/without.py", "--compare", "--jobs=2", f"--pyodide={folder}", *session.posargs)
 
 

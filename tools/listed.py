@@ -15,7 +15,7 @@ class Listed:
     """A cell that's known to do otherwise, in `without.toml`."""
 
     lesson: str
-    cell: str  # its first line in the solved lesson
+    cell: str  # how it begins in the solved lesson, in as many lines as tell it from others
     why: str
     shows: str = ""  # words of what it does otherwise
     factor: float = 0  # how many times as long it takes, about
@@ -47,9 +47,9 @@ def on_page(listed: list[Listed]) -> str:
     return "\n".join([SOME, "", "| lesson | cell | where | what happens | why |", "|---|---|---|---|---|", *rows])
 
 
-def code(line: str) -> str:
-    """A line of code in a table of Markdown."""
-    return f"`{line.strip()}`".replace("|", "\\|")
+def code(text: str) -> str:
+    """The last line of some code, in a table of Markdown."""
+    return f"`{text.splitlines()[-1]}`".replace("|", "\\|")
 
 
 def where(one: Listed) -> str:

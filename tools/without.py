@@ -26,7 +26,6 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -59,13 +58,14 @@ def on_python(folder: Path, *options: str) -> list[str]:
     return [sys.executable, str(TOOLS / "run_cells.py"), str(folder / "cells.json"), str(folder / "results"), *options]
 
 
-def in_pyodide(prepared: Path, folder: Path) -> list[str]:
-    pyodide = prepared / "node_modules" / "pyodide"
-    return ["node", str(TOOLS / "pyodide" / "start.mjs"), str(pyodide), str(prepared / "wheels"), str(folder)]
-
-
 EVERYTHING = World(on_python)
 WITHOUT = World(lambda folder: on_python(folder, "--without"))
+
+
+def pyodide(prepared: Path) -> World:
+    """Node's Pyodide, from a folder with its npm package, and with the wheels of all that a lesson needs."""
+    start = ["node", TOOLS / "pyodide" / "start.mjs", prepared / "node_modules" / "pyodide", prepared / "wheels"]
+    return World(lambda folder: [*map(str, start), str(folder)], SECONDS_IN_PYODIDE)
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -135,17 +135,18 @@ def report(path: Path, world: World, compare: bool) -> Report:
 # -- what is wrong ----------------------------------------------------------------------------------------------------
 
 
-def complaints(reports: list[Report], listed: list[Listed], names: Callable[[Report], dict[str, str]]) -> list[str]:
+def complaints(reports: list[Report], listed: list[Listed], sources: Callable[[Report], dict[str, str]]) -> list[str]:
     """What's wrong, in words: cells that do otherwise and aren't listed, and listed cells that don't.
 
-    `names` gives the first lines of a report's cells, as the list has them, by their ids.
+    `sources` gives the cells of a report's lesson as they're solved, by their ids: the list has their beginnings.
     """
     said = []
     seen: set[tuple[Listed, str]] = set()
     for one in reports:
-        beginnings = names(one)
+        of_lesson = [entry for entry in listed if entry.lesson == one.lesson]
+        text = sources(one)
         for cell in one.cells:
-            entries = [entry for entry in listed if (entry.lesson, entry.cell) == (one.lesson, beginnings[cell.id])]
+            entries = [entry for entry in of_lesson if text[cell.id].startswith(entry.cell)]
             words = one.otherwise.get(cell.id, "")
             known = [entry for entry in entries if entry.shows and entry.shows in words]
             seen.update((entry, "shows") for entry in known)
@@ -166,13 +167,13 @@ def complaints(reports: list[Report], listed: list[Listed], names: Callable[[Rep
     return said
 
 
-def solved_beginnings(one: Report) -> dict[str, str]:
-    """The first lines of a notebook's cells; a copy's cell has that of its lesson."""
-    own = {cell.id: cell.beginning for cell in one.cells}
+def solved(one: Report) -> dict[str, str]:
+    """The sources of a notebook's cells. For a learner's copy, those of its lesson."""
+    sources = {cell.id: cell.source for cell in one.cells}
     lesson = NOTEBOOKS / Path(one.name).name
     if lesson.exists():
-        own |= {cell.id: cell.beginning for cell in read(lesson)}
-    return own
+        sources |= {cell.id: cell.source for cell in read(lesson)}
+    return sources
 
 
 # -- all notebooks ----------------------------------------------------------------------------------------------------
@@ -218,7 +219,7 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     world = WITHOUT
     if given.pyodide:
-        world = World(partial(in_pyodide, given.pyodide.resolve()), SECONDS_IN_PYODIDE)
+        world = pyodide(given.pyodide.resolve())
     listed = [one for one in read_list(given.list) if given.pyodide or not one.only_in_pyodide]
     print(HEAD, flush=True)
     reports = []
@@ -228,7 +229,7 @@ def main(arguments: list[str]) -> int:
             print(row(one), flush=True)
     if not (given.pyodide or absent.can_limit_memory()):
         print("Memory wasn't limited: this system can't do that.")
-    wrong = complaints(reports, listed, solved_beginnings)
+    wrong = complaints(reports, listed, solved)
     print("", *wrong, f"{len(wrong)} to put right", sep="\n" if wrong else " ")
     return int(bool(wrong))
 
