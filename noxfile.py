@@ -10,6 +10,8 @@
     .venv/bin/nox -s replays -- 10000              random programs, captured: their replays are equal, bit for bit
     .venv/bin/nox -s cupy_tests -- ../cupy         CuPy's own tests with simgpu in place of cupy: how many pass
     .venv/bin/nox -s clients -- ../clients         other projects' tests for CuPy with simgpu in its place
+    .venv/bin/nox -s without          the lessons without threads, processes, sockets, and with 1 GB: what a browser has
+    .venv/bin/nox -s pyodide          the same in Pyodide, a browser's Python, on Node.js
     .venv/bin/nox -s alone            fluxlite and simgpu in an empty folder, with NumPy, safetensors and tqdm
     .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
     .venv/bin/nox -s constraints      choose the versions in constraints.txt again: for a class, its sticks, and Binder
@@ -193,6 +195,52 @@ def alone(session: nox.Session) -> None:
         shutil.copyfile(name, folder / name)
     with session.chdir(folder):
         session.run("python", *PYTEST, *(session.posargs or tests), env={"PYTHONPATH": str(folder)})
+
+
+@nox.session(venv_backend="none", default=False)  # ten minutes
+def without(session: nox.Session) -> None:
+    """The lessons and the learners' copies, with nothing that a browser lacks; or those that you name: -- 00 05.
+
+    Which cells do otherwise, and how much longer they take: compared with a run that has everything in place.
+    """
+    session.run(sys.executable, "tools/without.py", "--compare", *session.posargs)
+
+
+# A NumPy for Pyodide is on no package index: this folder has its wheel.
+WASM = Path(os.environ.get("FLUXLITE_WASM", "../shared/wasm"))
+# What IPython and widgets need besides NumPy. constraints.txt has their versions.
+IN_PYODIDE = [
+    "anywidget", "asttokens", "comm", "executing", "ipython", "ipython-pygments-lexers", "ipywidgets",
+    "matplotlib-inline", "prompt-toolkit", "psygnal", "pure-eval", "pygments", "stack-data", "tqdm", "traitlets",
+    "typing-extensions", "wcwidth",
+]  # fmt: skip
+PURE = ["--only-binary=:all:", "--platform=any", "--implementation=py", "--abi=none", "--python-version=3.12"]
+
+
+@nox.session(venv_backend="none", default=False)  # an hour
+def pyodide(session: nox.Session) -> None:
+    """The lessons in node's Pyodide; or those that you name: -- 00 05. Matplotlib is a stand-in that draws nothing.
+
+    It takes Node.js, and a NumPy for Pyodide 0.27 in the folder that FLUXLITE_WASM names.
+    """
+    numpy = sorted(WASM.glob("numpy-*-cp312-*wasm32.whl"))
+    if not numpy:
+        session.skip(f"there's no NumPy for Pyodide in {WASM}; FLUXLITE_WASM names a folder that has one")
+    if shutil.which("npm") is None:
+        session.skip("Pyodide needs Node.js with npm: nodejs.org")
+    folder = Path(session.create_tmp())
+    wheels = folder / "wheels"
+    shutil.rmtree(wheels, ignore_errors=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copyfile(Path("tools", "pyodide", name), folder / name)
+    session.run("npm", "ci", "--no-fund", "--no-audit", f"--prefix={folder}", external=True)
+    download = ["download", "--quiet", "--no-deps", *PURE, "-c", str(wheelhouse.CONSTRAINTS), f"--dest={wheels}"]
+    session.run(sys.executable, "-m", "pip", *download, *IN_PYODIDE)
+    session.run(sys.executable, "-m", "hatchling", "build", "--target=wheel", f"--directory={wheels.absolute()}")
+    shutil.copy(numpy[-1], wheels)
+    planted = ["-m", "pytest", "-p", "no:nbval", "-k", "pyodide", "tests/project/test_without.py"]
+    session.run(sys.executable, *planted, env={"FLUXLITE_PYODIDE": str(folder.absolute())})
+    session.run(sys.executable, "tools/without.py", "--compare", "--jobs=2", f"--pyodide={folder}", *session.posargs)
 
 
 @nox.session(default=False)  # three minutes

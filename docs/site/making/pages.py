@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import fluxlite
-from tools import coming_from_page, notebooks
+from tools import coming_from_page, listed, notebooks
 
 from . import lessons, reference
 from .house import every_file, with_sources
@@ -72,6 +72,10 @@ def of_the_repository(folder: Path) -> None:
     shutil.copyfile(ROOT / "docs" / "race.gif", folder / "docs" / "race.gif")
     shutil.copytree(ROOT / "notebooks" / "learner", folder / "learner")
     (folder / "coming-from.md").write_text(coming_from_page.page(), encoding="utf-8")
+    without = folder / "without.md"
+    text = without.read_text(encoding="utf-8")
+    cells = listed.on_page(listed.read_list())
+    without.write_text(text.replace("<!-- cells that do otherwise -->", cells), encoding="utf-8")
 
 
 def how_it_works(folder: Path) -> None:
