@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable, Iterable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -224,11 +223,10 @@ def _length_behind(made: list[int], sizes: list[dict[int, int]]) -> int:
     """The length for which the tries made these."""
     for n in sizes[0]:
         few = [size[n] for size in sizes]
-        times = Fraction(made[1] - made[0], few[1] - few[0])
-        if times and made[2] - made[0] == times * (few[2] - few[0]):
-            length = made[0] + times * (n - few[0])
-            if length.denominator == 1:
-                return int(length)
+        more, unit = made[1] - made[0], few[1] - few[0]  # so it grows by more / unit
+        grown, rest = divmod(more * (n - few[0]), unit)
+        if more and not rest and (made[2] - made[0]) * unit == more * (few[2] - few[0]):
+            return made[0] + grown
     if made[0] == made[1] == made[2]:
         return made[0]
     raise ValueError("a length that depends on several")
