@@ -187,7 +187,7 @@ class Card:
 
     def download(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, which waits until `x` is computed."""
-        values = self.compute(np.array, x.host_values, order="K", copy=True)
+        values: Any = self.compute(np.array, x.host_values, order="K", copy=True)
         self.wait(name, x.nbytes, explicit)
         if type(values) is MetaArray:
             return values.in_memory()

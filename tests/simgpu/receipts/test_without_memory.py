@@ -113,7 +113,7 @@ def test_a_result_comes_to_the_host_as_zeros():
     x = estimate(lambda x: x.T, np.ones((300, 200)), shapes_only=True).result
     values = x.get()
     values += 1
-    assert values.sum() == 60_000 and values.flags.owndata is not None and x.get().sum() == 0
+    assert values.sum() == 60_000 and x.get().sum() == 0
 
 
 def test_a_kernel_of_ones_own_has_memory():
@@ -232,6 +232,8 @@ def test_views_and_errors_are_numpys(data, shape, order, kind):
         if isinstance(right, tuple):
             assert found == right
             return
+        if isinstance(right, np.generic):  # of a view of one element, NumPy makes a number
+            return
         if not np.may_share_memory(right, root):
             root, first = right, found  # a copy, in memory of its own
         assert about(found, first) == about(right, root)
@@ -256,6 +258,12 @@ def test_what_shares_memory():
     assert np.may_share_memory(x, x[1:]) and not np.may_share_memory(x, y) and not np.may_share_memory(x[:1], x[1:])
     assert np.may_share_memory(x[:, ::2], x[:, 1::2]) and not np.shares_memory(x[:, ::2], x[:, 1::2])
     assert np.shares_memory(x[:, ::2], x[:, ::3]) and not np.may_share_memory(x, np.zeros(3))
+
+
+def test_numpys_copy_has_memory_of_its_own():
+    values = np.array(MetaArray((100, 100), np.int32))
+    values[0] = 1
+    assert values.sum() == 100 and values.dtype == np.int32
 
 
 def test_a_frozen_array_can_be_thawed():
