@@ -277,6 +277,10 @@ def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, dev
         records.check_call(plan.name, (x.host_values for x in found.values()))
     if device.cards and found and (plan.name in _WRITING or kwargs.get("out") is not None):
         device.begin()
+    if found and kwargs.get("shape") is not None and plan.name.endswith("_like"):
+        place = 1 + (plan.name == "full_like")
+        dtype = plain_args[place] if len(plain_args) > place else kwargs.get("dtype")
+        device.check_room(kwargs["shape"], plain_args[0].dtype if dtype is None else dtype)
     result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
     if plan.is_about_arrays:
         return result

@@ -193,7 +193,7 @@ def wrap_around(indices: np.ndarray, length: int) -> np.ndarray:
     """Indices into an axis of this length. Those out of range wrap around, since a kernel can't raise."""
     # In 8 bytes, as on a card: a length of 256 wouldn't fit into indices of uint8.
     if length:
-        return np.remainder(indices, length, dtype=np.intp, casting="unsafe")
+        return np.remainder(indices, length, dtype=np.int64, casting="unsafe")
     return indices
 
 

@@ -133,6 +133,13 @@ def extent(x: Any, address: int) -> tuple[int, int]:
     return address + before, address + after + x.itemsize
 
 
+def length_of(places: range) -> int:
+    """How many places these are. On a 32-bit computer, `len` has a limit."""
+    if not places:
+        return 0
+    return (places[-1] - places[0]) // places.step + 1
+
+
 class Few:
     """Small lengths that stand for others, one for each. 0 and 1 stand for themselves."""
 

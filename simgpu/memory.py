@@ -54,6 +54,12 @@ class Pool:
         self.held = 0  # what's in use, and what's kept for new arrays: CuPy gives nothing back by itself
         self.earlier_peaks: list[int] = []  # for each open receipt, `peak` at the time it was opened
 
+    def check_room(self, nbytes: int) -> None:
+        """Raises `OutOfMemoryError` if no array of `nbytes` fits."""
+        size = nbytes + -nbytes % UNIT
+        if self.used + size > self.limit:
+            self.make_room(size)
+
     def make_room(self, size: int) -> None:
         """Raises `OutOfMemoryError` if `size` bytes don't fit."""
         gc.collect()  # as in CuPy: models that refer to themselves may be garbage already

@@ -4,6 +4,7 @@ A card's accounting needs nothing else, so a 16 GB card fits into any computer. 
 here, with the same strides, by NumPy's rules. `shapes.py` says what a function makes of them.
 """
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from . import layout
-from .layout import Few, axes_of, order_axes, strides_of
+from .layout import Few, axes_of, length_of, order_axes, strides_of
 
 SMALL = 2**16  # bytes; arrays with fewer are in memory, where NumPy itself makes their views
 
@@ -148,6 +149,8 @@ class MetaArray(NDArrayOperatorsMixin):
         return MetaArray.outcome(function, *args, **kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy:
+            return MetaArray(self.shape, dtype or self.dtype).in_memory()
         return stand_in(self, dtype)
 
     def __getattr__(self, name: str) -> Any:
@@ -208,7 +211,7 @@ class MetaArray(NDArrayOperatorsMixin):
                     offset += step * (part % n)
                     continue
                 places = range(*part.indices(n))
-                shape.append(len(places))
+                shape.append(length_of(places))
                 if places:
                     offset += step * places.start
                     step *= places.step
@@ -322,7 +325,7 @@ class _Flat:
     def __getitem__(self, place: Any) -> Any:
         found = range(self.base.size)[place]
         if isinstance(found, range):
-            return reserve_zeros(len(found), self.base.dtype)
+            return reserve_zeros(length_of(found), self.base.dtype)
         return self.base.dtype.type(0)
 
 
@@ -350,9 +353,15 @@ def reserve_zeros(shape: Any, dtype: Any, axes: Sequence[int] | None = None) -> 
 
 
 def stand_in(x: Any, dtype: Any = None) -> np.ndarray:
-    """An array for NumPy, with the shape and type of `x`. All its elements lie in one place, so it takes no memory."""
+    """An array for NumPy, with the shape and type of `x`. All its elements lie in one place, so it takes no memory.
+
+    Raises `TooLargeError` if NumPy has no array of this shape: on 32-bit computers, for 2**31 bytes or more.
+    """
     one = np.zeros(1, x.dtype if dtype is None else dtype)
-    return np.lib.stride_tricks.as_strided(one, x.shape, (0,) * x.ndim)
+    try:
+        return np.lib.stride_tricks.as_strided(one, x.shape, (0,) * x.ndim)
+    except (OverflowError, ValueError):
+        raise TooLargeError(x.nbytes) from None
 
 
 def address_of(x: Any) -> int:
@@ -368,7 +377,7 @@ def _numpys_error(x: Any, index: Any) -> Exception:
         stand_in(x, bool)[index]
     except (IndexError, TypeError) as error:
         return error
-    except ValueError:  # no array of this computer has such a shape
+    except TooLargeError:
         pass
     return IndexError(f"index {index} is out of bounds for an array of shape {x.shape}")
 
@@ -379,7 +388,9 @@ def _complete(x: MetaArray, shape: tuple[int, ...]) -> tuple[int, ...]:
     if shape.count(-1) == 1 and known > 0 and x.size % known == 0:
         shape = tuple([x.size // known if n == -1 else n for n in shape])
     if min(shape, default=0) < 0 or math.prod(shape) != x.size:
-        stand_in(x, bool).reshape(shape)  # this raises
+        with contextlib.suppress(TooLargeError):
+            stand_in(x, bool).reshape(shape)  # this raises
+        raise ValueError(f"cannot reshape array of size {x.size} into shape {shape}")
     return shape
 
 
@@ -507,7 +518,7 @@ class _Picking:
         elif part is Ellipsis:
             self.keep(*lengths)
         elif isinstance(part, slice):
-            self.keep(len(range(*part.indices(lengths[0]))))
+            self.keep(length_of(range(*part.indices(lengths[0]))))
         elif isinstance(part, int):
             if not -lengths[0] <= part < lengths[0]:
                 raise _numpys_error(self.values, self.index)

@@ -290,7 +290,9 @@ def _trim_zeros(function, x, trim="fb", axis=None):
 def _windows(function, x, window_shape, axis=None, **kwargs):
     """`np.lib.stride_tricks.sliding_window_view`."""
     sizes = as_shape(window_shape)
-    axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim, "axis", True)
+    axes = (
+        range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
+    )
     lengths = list(x.shape)
     for i, size in zip(axes, sizes):
         lengths[i] -= size - 1
@@ -351,7 +353,7 @@ def _share_memory(function, args, kwargs):
         return False
     if function is np.may_share_memory:
         return True
-    first = min(begin, other_begin)
+    first = min(begin, other_begin) - 4096
     return function(*[np.asarray(_Placed(z, address_of(z) - first)) for z in (x, y)])
 
 

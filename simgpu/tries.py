@@ -2,13 +2,12 @@
 
 import contextlib
 from collections.abc import Callable, Iterable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from .layout import axes_of
-from .meta import MetaArray, reserve_zeros, stand_in
+from .meta import MetaArray, TooLargeError, reserve_zeros, stand_in
 
 
 def arrays_in(values: Iterable[Any]) -> list[Any]:
@@ -115,14 +114,24 @@ def on_few(function: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     if found is None:
         try:
             made = call_with(lambda x: cut(x, few), function, args, kwargs)
-        except Exception:
-            return in_full(function, args, kwargs)  # this raises the right error
+        except Exception as error:
+            return _in_full_after(error, few, function, args, kwargs)
         found = tuple(map(_Result, made)) if isinstance(made, tuple) else _Result(made)
         _known.add(key, found)
     whole = {i: n for n, i in few.items()}
     if type(found) is _Result:
         return reserve_zeros([whole.get(n, n) for n in found.shape], found.dtype)
     return tuple([reserve_zeros([whole.get(n, n) for n in x.shape], x.dtype) for x in found])
+
+
+def _in_full_after(error: Exception, few: dict[int, int], function: Callable, args: tuple, kwargs: dict) -> Any:
+    """The error that NumPy raises for the whole arrays, or what it computes, if only the first few are wrong."""
+    try:
+        return in_full(function, args, kwargs)
+    except TooLargeError:
+        for n, small in few.items():
+            error.add_note(f"(Here, {small} stands for a length of {n:,}.)")
+    raise error
 
 
 def in_full(function: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -224,11 +233,10 @@ def _length_behind(made: list[int], sizes: list[dict[int, int]]) -> int:
     """The length for which the tries made these."""
     for n in sizes[0]:
         few = [size[n] for size in sizes]
-        times = Fraction(made[1] - made[0], few[1] - few[0])
-        if times and made[2] - made[0] == times * (few[2] - few[0]):
-            length = made[0] + times * (n - few[0])
-            if length.denominator == 1:
-                return int(length)
+        more, unit = made[1] - made[0], few[1] - few[0]  # so it grows by more / unit
+        grown, rest = divmod(more * (n - few[0]), unit)
+        if more and not rest and (made[2] - made[0]) * unit == more * (few[2] - few[0]):
+            return made[0] + grown
     if made[0] == made[1] == made[2]:
         return made[0]
     raise ValueError("a length that depends on several")
