@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import fluxlite as fl
 from fluxlite.devices.receipts import duration
+from simgpu.profile import Moment
 
 from .. import crossing
+from ..lesson07.pictures import digits_step
 from ..scenes import Each, Knob, Scene
 from ..scenes.lanes import Box, Lanes, Row, film, gaps, until_the_loser
 from ..scenes.receipts import launches
@@ -40,7 +42,24 @@ def race(waves: Sequence[int] = WAVES) -> Scene:
     >>> race([1]).at(time="105 µs")
     'After 105 µs: the CPU has done all 25 operations. The host has given 6 of 25 orders, ...'
     """
-    steps = [step(number) for number in waves]
+    knob = Knob("waves trained at once", [f"{number:,}" for number in waves], slider=True)
+    return _race([step(number) for number in waves], [knob])
+
+
+def digits_race(digits: int = 1024) -> Scene:
+    """The same for a training step of the network that reads digits, with so many of them: 1, 4, 16 … 4,096.
+
+    >>> digits_race().sentences[-1]
+    'After 15.2 ms: the CPU has done all ... operations. The host has given all ... orders, and the GPU has ...'
+    """
+    train, taken = digits_step(digits)
+    orders = launches(fl.estimate(train, *taken, like="NVIDIA T4", shapes_only=True).receipt)
+    seconds = crossing.recorded("digits step", name="xeon-digits", batch=digits)
+    return _race([_step(orders, float(seconds))])
+
+
+def _race(steps: Sequence[Step], knobs: Sequence[Knob] = ()) -> Scene:
+    """The race of these steps, one for each option of the knob, if there's one."""
     times = until_the_loser([each.end for each in steps], _TICK, _SPAN)
     states = [(each, time.now[n]) for n, each in enumerate(steps) for time in times]
     rows = [
@@ -48,10 +67,10 @@ def race(waves: Sequence[int] = WAVES) -> Scene:
         Row("host", "host", Each(_count(each.host, now) for each, now in states)),
         Row("gpu", "GPU", Each(_count(each.gpu, now) for each, now in states)),
     ]
-    knob = Knob("waves trained at once", [f"{number:,}" for number in waves], slider=True)
     return film(
         "A race: one training step, on a CPU and on a GPU", Lanes(rows), [list(_boxes(each)) for each in steps], times,
-        [_sentence(each, now) for each, now in states], knobs=[knob], telling=[len(waves) - 1, len(times) - 1],
+        [_sentence(each, now) for each, now in states], knobs=knobs,
+        telling=[*[len(steps) - 1 for _ in knobs], len(times) - 1],
         names=[duration(now) for _, now in states],
         about="CPU recorded (a server): dotted; GPU simulated (NVIDIA T4)",
     )  # fmt: skip
@@ -87,7 +106,11 @@ def step(waves: int) -> Step:
     arrays = crossing.arrays(6, batch=waves)
     orders = launches(fl.estimate(training_step, *arrays, like="NVIDIA T4", shapes_only=True).receipt)
     seconds = crossing.recorded("training step", name="amd-epyc-waves", hidden=6, batch=waves)
-    share, begin = float(seconds) / len(orders), float(orders[0].asked or 0)
+    return _step(orders, float(seconds))
+
+
+def _step(orders: Sequence[Moment], seconds: float) -> Step:
+    share, begin = seconds / len(orders), float(orders[0].asked or 0)
     return Step(
         [order.name for order in orders],
         [(number * share, (number + 1) * share) for number in range(len(orders))],
