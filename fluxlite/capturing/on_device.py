@@ -133,7 +133,7 @@ class CapturedOnDevice(CapturedArray):
         if function in MADE_LIKE:
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}
             return _call(self.program, functools.partial(function, like=self.value), args, kwargs)
-        if traits_of(function).changes_first:
+        if traits_of(function).assigns:
             change(self.program, function, args, opened(args[0]), kwargs)
             return None
         out = kwargs.get("out")

@@ -298,7 +298,7 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
             made = wrap(program, program.new(np.empty_like(constant)))
             write(program, made.value, constant)
             return made
-        if traits_of(function).changes_first:
+        if traits_of(function).assigns:
             change(program, function, args, opened(args[0]), kwargs)
             return None
         place = _place_of_out(function)
@@ -507,13 +507,8 @@ def draw_like(like: CapturedArray, shape: tuple[int, ...], rng: Any) -> Any:
     device = device_of(like)
     program.undo_later(id(device.rng), _put_state(device.rng))
     buffer = program.new(device.rng.random(shape, dtype=np.float32))
-    program.add(Call("draw", _draw_on, (device,), out=buffer))
+    program.add(Call("draw", device, (None, np.dtype(np.float32)), out=buffer))
     return wrap(program, buffer)
-
-
-def _draw_on(device: Any, out: np.ndarray) -> None:
-    """Fill `out` from the device's generator of today: `fluxlite.seed` may have given it another one."""
-    device.rng.random(None, np.float32, out)
 
 
 def _put_state(generator: Any) -> Any:
