@@ -18,6 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..arrays import device_of
 from ..autodiff.tracked import ArrayMethods
+from ..devices.base import Device
 from ..words import in_words
 from .functions import check_function, traits_of
 from .program import (
@@ -549,7 +550,7 @@ _WAYS: dict[Any, Callable] = {
 
 def _way_of(function: Any) -> Callable:
     """How a function is recorded."""
-    if traits_of(function).changes_first:
+    if traits_of(function).assigns:
         return record_in_place
     return _WAYS.get(function, _record_function)
 
@@ -588,11 +589,19 @@ def generators_of(calls: list[Call]) -> list:
     found: dict[int, Any] = {}
     for call in calls:
         if call.kind == "draw":
-            generator = getattr(call.function, "__self__", None)
-            if generator is None:  # a device's, whichever it has today
-                generator = call.args[0].rng
+            generator = _generator_of(call)
             found[id(generator)] = generator
     return list(found.values())
+
+
+def _generator_of(call: Call) -> Any:
+    """The one that is drawn from: a device's is the one that it has today."""
+    if isinstance(call.function, Device):
+        return call.function.rng
+    for x in call.args:
+        if isinstance(x, Device):
+            return x.rng
+    return call.function.__self__  # a generator's own method
 
 
 def draw(program: Program, generator: Any, shape: Any, dtype: Any) -> Any:
@@ -613,13 +622,8 @@ def draw_like(like: CapturedArray, shape: tuple[int, ...], rng: Any) -> Any:
     device = device_of(like)
     program.undo_later(id(device.rng), _put_state(device.rng))
     buffer = program.new(device.rng.random(shape, dtype=np.float32))
-    program.add(Call("draw", _draw_on, (device,), out=buffer))
+    program.add(Call("draw", device, (None, np.dtype(np.float32)), out=buffer))
     return wrap(program, buffer)
-
-
-def _draw_on(device: Any, out: np.ndarray) -> None:
-    """Fill `out` from the device's generator of today: `fluxlite.seed` may have given it another one."""
-    device.rng.random(None, np.float32, out)
 
 
 def _put_state(generator: Any) -> Any:
