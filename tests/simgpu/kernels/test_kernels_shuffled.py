@@ -189,6 +189,17 @@ def unlucky(x, out):
         out[int(x[0]) - 1] = 2.0
 
 
+@jit.rawkernel()
+def torn(x, out):
+    """The difference is 0, unless the other warp comes between the two reads, or this one between its writes."""
+    t = int(jit.threadIdx.x)
+    if t == 0:
+        x[0] = 1.0
+        x[1] = 1.0
+    if t == 32:
+        out[0] = x[0] - x[1]
+
+
 def arrays(size=128, outputs=2):
     return simgpu.asarray(np.arange(size, dtype=np.float32)), simgpu.asarray(np.zeros(outputs, np.float32))
 
@@ -220,6 +231,16 @@ def test_an_error_in_one_order_is_an_outcome():
             unlucky.shuffled(seed)[1, 64](x, out)
         ends.append(str(error.value))
     assert any("Seen: no error with the warps in order, and OutOfBounds in line" in end for end in ends)
+
+
+def test_a_warp_gives_way_between_two_accesses():
+    seen = set()
+    for seed in range(5 * SEEDS):
+        x, out = (simgpu.asarray(np.zeros(2, np.float32)) for _ in range(2))
+        with pytest.raises(jit.DataRace) as error:
+            torn.shuffled(seed)[1, 64](x, out)
+        seen |= set(re.findall(r"out\[0\] is 0.0 with the warps in order, and (.*) in another", str(error.value)))
+    assert seen and seen <= {"1.0", "-1.0"}
 
 
 def test_without_a_race_all_orders_give_the_same():
