@@ -40,7 +40,7 @@ NAMES = {
     "layers.recurrent": "pullback_of_sequence sequence",
     "messages": "in_notebook ipython notice put_aside warn",
     "words": "ClosedError DeviceError InputError LayerError ShapeError in_words",
-    "devices.receipts": "clocked duration",
+    "devices.receipts": "clocked duration shapes_only",
     "reports": "DrawnRow as_html as_text",
     "simgpu.clocks": "HostClock Lanes",
     "simgpu.device": "CountedGenerator SimulatedGenerator",

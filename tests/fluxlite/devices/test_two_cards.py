@@ -11,12 +11,11 @@ import warnings
 
 import numpy as np
 import pytest
-from inside import PerformanceWarning, arrays, cupy_devices
+from inside import PerformanceWarning, arrays, cupy_devices, shapes_only
 from kinds import numbers as counted
 from layer_table import LAYERS
 
 import fluxlite as fl
-from fluxlite.devices.receipts import shapes_only
 
 # -- the current card ------------------------------------------------------------------------------------------------
 
