@@ -8,11 +8,13 @@ NOTHING = b"\x89PNG: a stand-in for Matplotlib drew this"
 
 
 class Figure(MagicMock):
-    def subplots(self, rows=1, columns=1, **more):
+    def subplots(self, rows=1, columns=1, squeeze=True, **more):
         axes = np.empty((rows, columns), dtype=object)
         for place in np.ndindex(rows, columns):
             axes[place] = MagicMock()
-        return axes.squeeze()[()]  # one alone comes without an array
+        if squeeze:
+            axes = axes.squeeze()[()]  # one alone comes without an array
+        return axes
 
     def savefig(self, file, **more):
         if hasattr(file, "write"):
