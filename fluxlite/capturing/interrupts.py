@@ -2,7 +2,7 @@
 
 After an error in a replay, each statement that isn't done is made. Was the one done in which the error came? For most
 of them it doesn't matter, since they may be made twice (`can_be_repeated`). In the others, Ctrl-C can't come to the
-middle (`protected`), and so it's known (`is_done`).
+middle (`protect`), and so it's known (`is_done`).
 """
 
 import contextlib
@@ -66,7 +66,7 @@ def can_be_repeated(call: Call) -> bool:
     return not any(id(root_of(x)) in targets for x in arrays_in((sources, call.kwargs)))
 
 
-def protected(call: Call, text: str) -> str:
+def protect(call: Call, text: str) -> str:
     """The statement `text` of `call`, in which Ctrl-C waits if it could come to the middle of what isn't repeated."""
     if can_be_repeated(call) or _is_one_operation(call):
         return text
