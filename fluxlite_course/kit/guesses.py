@@ -30,9 +30,10 @@ class Question(NamedTuple):
     later: str = ""  # where the answer comes, if it isn't in this lesson
     verdict: str = ""
 
-    def conclusion(self) -> str:
-        """Which letter it is, and why."""
-        return f"it is {' or '.join(self.right)}: {self.verdict or self.replies[self.right]}"
+    def conclusion(self, around: str = "") -> str:
+        """Which letter it is, with these characters `around` it, and why."""
+        letters = " or ".join(f"{around}{letter}{around}" for letter in self.right)
+        return f"it is {letters}: {self.verdict or self.replies[self.right]}"
 
 
 def questions(number: str) -> dict[str, Question]:
