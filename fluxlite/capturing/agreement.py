@@ -19,7 +19,17 @@ def disagreement(first: Program, second: Program) -> str:
         longer = max(first.calls, second.calls, key=len)
         line = longer[min(len(first.calls), len(second.calls))].line
         return f"{line}: this is computed in one run, and not in the one before. A replay would always do the same"
+    if _assigned(first, sides[0]) != _assigned(second, sides[1]):
+        return (
+            "the step assigns something else than the time before: a replay would always do the same. Assign to the "
+            "same names at each call, or capture each way by itself"
+        )
     return ""
+
+
+def _assigned(program: Program, side: "_Side") -> list:
+    """Equal for two runs that assign what they compute in the same way to the same places."""
+    return [(x.place.which(), x.structure.terms(), side.terms(x.arrays), x.are_numbers) for x in program.rebindings]
 
 
 def _other_call(one: Call, two: Call, sides: "tuple[_Side, _Side]") -> str:

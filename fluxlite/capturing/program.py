@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..array_kinds import array_kind
+from ..tree.ties import on_card_of
 
 
 class CaptureError(RuntimeError):
@@ -98,6 +99,44 @@ def root_of(x: Any) -> np.ndarray:
             x = base
         base = getattr(base, "base", None)  # NumPy puts an object of its own between a window and its array
     return x
+
+
+def are_one(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays are views of the same numbers."""
+    return values_of(x).__array_interface__ == values_of(y).__array_interface__
+
+
+def copy_in_order(x: np.ndarray) -> np.ndarray:
+    """A copy with the strides of `x`, so that NumPy adds up in the same order."""
+    copy = np.empty_like(x)
+    if copy.strides != x.strides and x.size:
+        low, high = np.lib.array_utils.byte_bounds(x)
+        memory = np.empty(high - low, np.uint8)
+        offset = x.__array_interface__["data"][0] - low
+        copy = np.ndarray(x.shape, x.dtype, memory, offset, x.strides)
+    copy[...] = x
+    return copy
+
+
+def own_copy(x: Any, is_number: bool = False) -> Any:
+    """A copy that's the caller's own, as the step would have given it: a number of NumPy's, or in the same order."""
+    if is_number:
+        return x[()]
+    how = way_to_copy(x)
+    if how is None:
+        return copy_in_order(x)
+    with on_card_of(x):
+        return x.copy(how)
+
+
+def way_to_copy(x: Any) -> str | None:
+    """The `order` with which NumPy makes a copy that has the strides of `x`; None if there's none."""
+    if x.flags.c_contiguous:
+        return "C"
+    repeats = any(step == 0 and length > 1 for step, length in zip(x.strides, x.shape))
+    if repeats or on_device(x) or np.empty_like(x).strides == x.strides:
+        return "K"
+    return None
 
 
 def check_plain(x: np.ndarray, what: str) -> None:
@@ -212,6 +251,7 @@ class Program:
         self.kind_of_device: Any = None
         self.thread = threading.get_ident()
         self.result: Any = None  # the structure of what the step gave
+        self.rebindings: list = []  # what it assigned to places that hold arrays: `Rebinding`
         self.refused: CaptureError | None = None  # what another thread did
         self._errors: Any = np.geterr()
         self._count = 0  # of numbers that the host computes

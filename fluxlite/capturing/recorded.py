@@ -24,13 +24,13 @@ from .program import (
     Call,
     Number,
     Program,
+    are_one,
     arrays_in,
     is_real_array,
     on_device,
     refusal,
     root_of,
     users_line,
-    values_of,
 )  # fmt: skip
 
 NUMBERS = (bool, int, float)
@@ -214,11 +214,6 @@ def write(program: Program, target: np.ndarray, value: Any) -> None:
     if is_real_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
         return
     change(program, np.copyto, (target, value), target, {"casting": "unsafe"})
-
-
-def are_one(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether two arrays are views of the same numbers."""
-    return values_of(x).__array_interface__ == values_of(y).__array_interface__
 
 
 def compute_number(program: Program, ufunc: Any, operands: tuple) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..array_kinds import array_kind_of
-from .program import CaptureError, Program, check_kind, check_plain, values_of
+from .program import CaptureError, Program, check_kind, check_plain, copy_in_order, values_of
 from .recorded import wrap
 
 
@@ -54,7 +54,7 @@ class Checks:
         return name
 
     def name_container(self, now: str) -> str:
-        name = f"{now.partition('[')[0]}_{len(self.lines)}"
+        name = f"part_{len(self.lines)}"
         self.lines.append(f"{name} = {now}")
         return name
 
@@ -65,14 +65,16 @@ class Checks:
         return f"type({name}) is not {self.writer.thing(kind)}"
 
 
-def checks(args: tuple, kwargs: dict[str, Any], writer: Any) -> list[str]:
-    """The lines of `Checks` for these arguments."""
+def checks(args: tuple, kwargs: dict[str, Any], carried: list[tuple[Any, str]], writer: Any) -> list[str]:
+    """The lines of `Checks` for these arguments, and for what's `carried`: things, and where a replay finds them."""
     found = Checks(writer)
     found.add(args, "args")
     if kwargs:
         found.add(kwargs, "kwargs")
     else:
         found.miss_if("kwargs")
+    for x, now in carried:
+        found.add(x, now)
     return found.lines
 
 
@@ -236,15 +238,3 @@ def _kind_of(x: Any) -> Kind:
 @functools.lru_cache(maxsize=256)
 def _kind_of_class(cls: type) -> Kind:
     return next(kind for kind in _KINDS if kind.has(cls))
-
-
-def copy_in_order(x: np.ndarray) -> np.ndarray:
-    """A copy with the strides of `x`, so that NumPy adds up in the same order."""
-    copy = np.empty_like(x)
-    if copy.strides != x.strides and x.size:
-        low, high = np.lib.array_utils.byte_bounds(x)
-        memory = np.empty(high - low, np.uint8)
-        offset = x.__array_interface__["data"][0] - low
-        copy = np.ndarray(x.shape, x.dtype, memory, offset, x.strides)
-    copy[...] = x
-    return copy

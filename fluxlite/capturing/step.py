@@ -13,6 +13,7 @@ from ..helping import AsWritten
 from ..messages import notice
 from ..words import check_callable, check_whole
 from .checking import checked_call
+from .places import Place
 from .plan import MISSED, Plan
 from .program import CaptureError, Program
 from .recording import Recording
@@ -35,9 +36,10 @@ class _Tries(NamedTuple):
 
     runs: int
     latest: Program | None  # what the latest one did
+    carried: list[Place]  # to which the step assigns other arrays
 
 
-_NO_TRIES = _Tries(0, None)
+_NO_TRIES = _Tries(0, None, [])
 
 
 class Switch:
@@ -151,6 +153,7 @@ class CapturedStep:
             raise
         if result is MISSED:  # something that it found outside has been replaced
             self._forget(key)
+            self._tries[key] = _Tries(0, None, plan.carried)
             return self._record(key, args, kwargs, others)
         self.plans[key] = self.plans.pop(key)  # the latest stands last
         self._latest = plan
@@ -164,13 +167,16 @@ class CapturedStep:
     def _record(self, key: Any, args: tuple, kwargs: dict[str, Any], others: list) -> Any:
         """Run the step as it's written, and note what it does. Then there are three ways to go on."""
         tries = self._tries.get(key, _NO_TRIES)
-        recording = Recording(self.eager, args, kwargs, others, tries.latest)
+        recording = Recording(self.eager, args, kwargs, others, tries.latest, tries.carried)
         result = self._run(key, recording)
         trouble = recording.trouble()
+        runs = tries.runs + 1
+        if recording.first_rebound():  # which are inputs from now on: the next run is the first of its kind
+            runs = tries.runs
         if not trouble:
             self._replay_from_now_on(key, recording, others)
-        elif tries.runs + 1 < _MOST_RUNS:
-            self._try_again(key, _Tries(tries.runs + 1, recording.program))
+        elif runs < _MOST_RUNS:
+            self._try_again(key, _Tries(runs, recording.program, [*tries.carried, *recording.to_carry()]))
         else:
             self._give_up(key, recording, trouble)
         recording.write_back()
