@@ -95,7 +95,7 @@ def root_of(x: Any) -> np.ndarray:
     x = values_of(x)
     base: Any = x.base
     while base is not None:
-        if type(base) is np.ndarray:
+        if type(base) in (np.ndarray, np.memmap):
             x = base
         base = getattr(base, "base", None)  # NumPy puts an object of its own between a window and its array
     return x

@@ -116,7 +116,7 @@ class HostArray(Kind):
         return wrap(program, program.inputs[-1], isinstance(x, np.generic))
 
     def copy(self, x: Any) -> Any:
-        return copy_in_order(x)
+        return copy_in_order(np.asarray(x))  # of a file's array, too, it's a plain one
 
     def check(self, x: Any, now: str, checks: Checks) -> None:
         name = checks.name_array(now)

@@ -197,6 +197,54 @@ def test_another_signature_is_another_call(number):
     assert results(step, arguments=arguments) == results(step, arguments=arguments, captured=False)
 
 
+@pytest.fixture
+def of_a_file(tmp_path):
+    numbers = np.memmap(tmp_path / "numbers", np.float32, "w+", shape=(60, 3))
+    numbers[...] = np.arange(180).reshape(60, 3)
+    return numbers
+
+
+def test_an_array_of_a_file_is_an_argument_like_others(of_a_file):
+    def step(x, more):
+        x *= 2
+        return np.sum(x) + more["y"]
+
+    def run(captured):
+        of_a_file[...] = np.arange(180).reshape(60, 3)
+        found = results(step, arguments=lambda i: (of_a_file[i * 3 : i * 3 + 3], {"y": of_a_file[50 + i]}),
+                        captured=captured)  # fmt: skip
+        return found, of_a_file.tobytes()
+
+    assert run(True) == run(False)
+
+
+def test_an_array_of_a_file_is_found_outside_and_trained_on(of_a_file):
+    def change(captured):
+        of_a_file[...] = 1
+
+        def step(x):
+            of_a_file[:6] -= x
+            return of_a_file[1:3] + 1
+
+        return results(step, lambda i: of_a_file.__setitem__(i, i), captured=captured), of_a_file.tobytes()
+
+    def train(captured):
+        model = fl.Dense(3, 1, rng=np.random.default_rng(0))
+        batches = [of_a_file[i : i + 6] for i in range(0, 60, 6)]
+        state = fl.setup(fl.Descent(0.1), model)
+        fl.train(lambda m, x: fl.mse(m(x), x[:, :1]), model, batches, state, captured=captured, progress=False)
+        return model.weight.tobytes()
+
+    assert change(True) == change(False)
+    assert train(True) == train(False)
+
+
+@pytest.mark.parametrize("kind", [np.matrix, np.recarray, np.ma.MaskedArray, type("Own", (np.ndarray,), {})])
+def test_arrays_of_other_classes_are_refused_by_name(kind):
+    with pytest.raises(fl.CaptureError, match=f"an argument is a {kind.__name__}, an array with rules of its own"):
+        fl.captured(lambda t: t["x"] * 2)({"x": X.view(kind)})
+
+
 def test_an_argument_that_is_changed_in_place_is_changed_for_the_caller():
     def step(x):
         x *= 2
