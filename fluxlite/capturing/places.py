@@ -152,6 +152,7 @@ class Places:
         self.sizes: list[tuple[Any, int]] = []  # of classes and modules: how many names they have
         self.bytes: list[tuple[Any, bytes]] = []  # bytearrays and their kin, and what was in them
         self.generators: list[tuple[random.Random, Any]] = []  # of Python's, and their states
+        self.found: dict[int, Any] = {}  # by id: all objects that it can reach
         self.carried: list[Place] = []  # those of `arrays` whose arrays are inputs
         self.rebindings: list[Rebinding] = []  # what the step has assigned to places of `arrays`
         self.first_arrays: list[Place] = []  # others that the step has assigned an array to
@@ -210,7 +211,7 @@ class Places:
 
     def _put_back(self, program: Program, given: list) -> list[str]:
         assigned = self._take_down_stand_ins()
-        kept = Kept(program, given)
+        kept = Kept(program, given, self.found)
         try:
             lost = self._rebind(assigned, kept)
         finally:  # even if that's refused, no stand-in stays anywhere
@@ -283,9 +284,10 @@ class Places:
 class Kept:
     """What a step has assigned, as it's kept after the run: each array that the step has made, as one copy of it."""
 
-    def __init__(self, program: Program, given: list) -> None:
+    def __init__(self, program: Program, given: list, found: dict[int, Any]) -> None:
         self._program = program
         self._given = given
+        self._found = found
         self._copies: dict[str, Any] = {}
         self.refusal = ""  # what can't be kept
 
@@ -310,7 +312,7 @@ class Kept:
     def rebind(self, place: Place, now: Any) -> Rebinding:
         """Assign what the step has assigned, without stand-ins. If the run is refused, what was there comes back."""
         outputs: list[CapturedArray] = []
-        structure = structure_of(now, outputs)
+        structure = structure_of(now, outputs, self._found)
         self._program.undo_later(("place", place.which()), functools.partial(place.assign, place.value))
         place.assign(structure.filled(list(map(self.array, outputs))))
         return Rebinding(place, structure, [x.value for x in outputs], [x.is_number for x in outputs])

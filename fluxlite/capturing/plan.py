@@ -21,7 +21,7 @@ from .layout import Layout
 from .liveness import Liveness
 from .overlaps import pairs_to_keep_apart
 from .places import Places, Rebinding
-from .program import Call, Program, are_one, copy_in_order, root_of, way_to_copy
+from .program import Call, Program, are_one, own_copy, root_of, way_to_copy
 from .results import Part
 from .signature import checks
 from .writer import Writer
@@ -61,7 +61,7 @@ class Plan:
         self._changing = text.changing
         self.space = writer.space
         self.space |= {"missed": MISSED, "looking_failed": LOOKING_FAILED, "finish": self.finish}
-        self.space["copy_in_order"] = copy_in_order
+        self.space["own_copy"] = own_copy
         exec(compile(self.source, "<captured>", "exec"), self.space)  # noqa: S102  (our own statements)
         self.run = self.space["replay"]
         self.finish_writing()
@@ -228,7 +228,7 @@ class Text:
             return f"{name}[()]"
         order = way_to_copy(x)
         if order is None:
-            return f"copy_in_order({name})"
+            return f"own_copy({name})"
         if order == "C":
             return f"{name}.copy()"
         return f"{name}.copy({order!r})"

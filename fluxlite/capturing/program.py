@@ -124,7 +124,9 @@ def own_copy(x: Any, is_number: bool = False) -> Any:
         return x[()]
     how = way_to_copy(x)
     if how is None:
-        return copy_in_order(x)
+        copy = copy_in_order(x)
+        copy.flags.writeable = not _repeats(x)
+        return copy
     with on_card_of(x):
         return x.copy(how)
 
@@ -133,10 +135,14 @@ def way_to_copy(x: Any) -> str | None:
     """The `order` with which NumPy makes a copy that has the strides of `x`; None if there's none."""
     if x.flags.c_contiguous:
         return "C"
-    repeats = any(step == 0 and length > 1 for step, length in zip(x.strides, x.shape))
-    if repeats or on_device(x) or np.empty_like(x).strides == x.strides:
+    if on_device(x) or np.empty_like(x).strides == x.strides:
         return "K"
     return None
+
+
+def _repeats(x: np.ndarray) -> bool:
+    """Whether several elements are one number in memory, as np.broadcast_to gives: such an array is read-only."""
+    return any(step == 0 and length > 1 for step, length in zip(x.strides, x.shape))
 
 
 def check_plain(x: np.ndarray, what: str) -> None:

@@ -559,22 +559,22 @@ class CapturedGenerator:
     """
 
     def __init__(self, generator: Any, program: Program) -> None:
-        self._generator = generator
+        self.generator = generator
         self._program = program
         self._others = set(threading.enumerate()) - {threading.current_thread()}
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         if threading.current_thread() in self._others:
-            return self._generator.random(size, dtype, out)
+            return self.generator.random(size, dtype, out)
         if size is None and out is None:
             raise refusal("a random number of Python's", "Draw an array: rng.random(shape)")
         if out is not None:
             raise refusal("random(out=…)", "Assign what rng.random(shape) gives")
-        return draw(self._program, self._generator, size, dtype)
+        return draw(self._program, self.generator, size, dtype)
 
     def __getattr__(self, name: str) -> Any:
         if threading.current_thread() in self._others:
-            return getattr(self._generator, name)
+            return getattr(self.generator, name)
         raise refusal(f"rng.{name}", "Draw with rng.random(shape, dtype=np.float32), and compute from that")
 
 

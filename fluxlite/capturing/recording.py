@@ -46,7 +46,7 @@ class Recording:
         state = _state_of_pythons_generators()
         this_run.refused = None
         try:
-            values = self._take_result(self._run_recorded())
+            values = self._run_recorded()
             self._has_drawn = _state_of_pythons_generators() != state
             self._check()
         except CaptureError:
@@ -54,6 +54,7 @@ class Recording:
             if self.places is not None:
                 self.places.put_back_attributes()
             raise
+        self.places.found = {}  # a plan holds no arguments
         return self._structure.filled(values)
 
     def _take_result(self, result: Any) -> list:
@@ -62,7 +63,7 @@ class Recording:
         if refused is not None:  # the step has caught it
             raise refused
         outputs: list = []
-        self._structure: Part = structure_of(result, outputs)
+        self._structure: Part = structure_of(result, outputs, self.places.found)
         self.program.result = self._structure
         self._outputs = [x.value for x in outputs]
         self._are_numbers = [x.is_number for x in outputs]
@@ -77,7 +78,7 @@ class Recording:
             raise CaptureError(self._words_for_draws())
         self._check_arguments()
 
-    def _run_recorded(self) -> Any:
+    def _run_recorded(self) -> list:
         places = self.places = reachable_places(self._step, self._others)
         places.carry(self._carried)
         stand_ins = StandIns(self.program)
@@ -88,7 +89,8 @@ class Recording:
         try:
             places.put_stand_ins(self.program, stand_ins.of)
             with self._refusals():
-                return self._step(*args, **kwargs)
+                result = self._step(*args, **kwargs)
+            return self._take_result(result)
         finally:
             after = [_contents(x) for x in containers]
             self._changed_containers = [type(x) for x, now, then in zip(containers, after, before) if now != then]

@@ -43,6 +43,7 @@ def reachable_places(step: Any, arguments: Any = ()) -> Places:
         names = set(search.names)
         search = Search(step, arguments, names)
         search.run()
+    search.places.found = search.seen
     return search.places
 
 
@@ -54,7 +55,7 @@ class Search:
         self.names = set(names)
         self._step = step
         self._arguments = set(map(id, arguments))  # which a plan holds weakly
-        self._seen: dict[int, Any] = {}  # by id, and kept alive
+        self.seen: dict[int, Any] = {}  # by id, and kept alive
         self._met: set[tuple] = set()
         self._waiting: collections.deque = collections.deque([step, *arguments])
 
@@ -68,9 +69,9 @@ class Search:
                 )
 
     def look_into(self, x: Any) -> None:
-        if type(x) in _SIMPLE or isinstance(x, (np.generic, Device)) or on_device(x) or id(x) in self._seen:
+        if type(x) in _SIMPLE or isinstance(x, (np.generic, Device)) or on_device(x) or id(x) in self.seen:
             return
-        self._seen[id(x)] = x
+        self.seen[id(x)] = x
         for kind, look in _WAYS:
             if isinstance(x, kind):
                 look(self, x)

@@ -4,6 +4,7 @@ import argparse
 import collections
 import contextvars
 import dataclasses
+import fractions
 import functools
 import os
 import queue
@@ -695,6 +696,99 @@ def test_no_stand_in_stays_after_a_refusal_or_behind_a_read_only_dict():
     assert type(first.k) is np.ndarray
 
 
+# -- what a step gives back ------------------------------------------------------------------------------------------
+
+
+def changed_by_whoever_calls(step, captured):
+    """Each result as it comes; then whoever has called changes it."""
+    run = fl.captured(step) if captured else step
+    found = []
+    for i in range(6):
+        made = run(X + i)
+        found.append([np.asarray(part).tobytes() for part in made])
+        for part in made:
+            if isinstance(part, np.ndarray):
+                part += 1
+    return found
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda x: (x * 2, np.zeros(2)),
+        lambda x: [np.ones((2, 3)).T, np.arange(6)[::2], x, np.float32(3)],
+        lambda x: (np.zeros_like(x), np.full(2, 3, like=x)),
+    ],
+)
+def test_each_array_in_a_result_is_the_callers_own(step):
+    assert changed_by_whoever_calls(step, True) == changed_by_whoever_calls(step, False)
+
+
+def test_a_gradient_without_arrays_of_the_step_is_made_anew():
+    step = fl.captured(lambda x: (x, fl.Gradient(w=np.zeros(2), b=None)))
+    for _ in range(5):
+        gradient = step(X)[1]
+        assert (gradient.w == 0).all() and gradient.b is None
+        gradient.w += 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    rate: float
+    names: frozenset
+
+
+FOUND = [
+    set("ab"),
+    collections.deque([1]),
+    Plain(),
+    np.random.default_rng(0),
+    fl.Dense(2, 2),
+    Settings(1.0, frozenset()),
+]
+
+
+@pytest.mark.parametrize("number", range(len(FOUND)))
+def test_what_the_step_finds_outside_is_that_very_object_in_a_result(number):
+    step = fl.captured(lambda x: (x * 2, FOUND[number]))
+    for _ in range(5):
+        assert step(X)[1] is FOUND[number]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: set("ab"),
+        lambda x: collections.deque([x * 2]),
+        lambda x: Plain(),
+        lambda x: types.SimpleNamespace(y=x * 2),
+        lambda x: Frozen(x * 2),
+        lambda x: {"y": x * 2}.values(),
+        lambda x: np.random.default_rng(0),
+        lambda x: (part for part in [x]),
+        lambda x: bytearray(b"a"),
+    ],
+)
+def test_an_object_that_the_step_makes_is_refused_in_a_result(make):
+    with pytest.raises(
+        fl.CaptureError, match=r"test_wrong.py, line \d+.* can't return a \w+ that it makes.* @fl.functor"
+    ):
+        fl.captured(lambda x: (x, make(x)))(X)
+
+
+def two_of(x):
+    return np.full(2, x)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.array, two_of, np.timedelta64, fractions.Fraction])
+def test_constants_in_results_are_compared_between_runs(kind, monkeypatch):
+    step = fl.captured(lambda x: (x, kind(int(os.environ["FACTOR"]))))
+    with pytest.raises(fl.CaptureError, match="returns another number of Python's than the time before"):
+        for factor in range(4):
+            monkeypatch.setenv("FACTOR", str(factor))
+            step(X)
+
+
 # -- check= looks at all of it -----------------------------------------------------------------------------------------
 
 
@@ -733,8 +827,8 @@ def test_check_takes_results_of_all_kinds_and_refuses_what_it_cannot_compare():
     run = fl.captured(lambda x: (w, frozen, {"a": [x.dtype, float("nan"), None]}, Pair(x, "b"), slice(3)), check=1)
     for _ in range(4):
         run(X)
-    run = fl.captured(lambda x: (x, Plain()), check=1)
-    with pytest.raises(fl.CaptureError, match="check= can't compare a Plain, which the step returns"):
+    run = fl.captured(lambda x: (x, lambda: 1), check=1)
+    with pytest.raises(fl.CaptureError, match="check= can't compare a function, which the step returns"):
         for _ in range(4):
             run(X)
 
