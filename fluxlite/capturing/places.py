@@ -153,6 +153,7 @@ class Places:
         self.bytes: list[tuple[Any, bytes]] = []  # bytearrays and their kin, and what was in them
         self.generators: list[tuple[random.Random, Any]] = []  # of Python's, and their states
         self.found: dict[int, Any] = {}  # by id: all objects that it can reach
+        self.asks_for_identity = False  # whether code in it asks `is` of anything but a constant
         self.carried: list[Place] = []  # those of `arrays` whose arrays are inputs
         self.rebindings: list[Rebinding] = []  # what the step has assigned to places of `arrays`
         self.first_arrays: list[Place] = []  # others that the step has assigned an array to
@@ -196,6 +197,11 @@ class Places:
         finally:
             this_run.is_over = False
             self._stand_ins.clear()
+
+    def ids_outside(self) -> set[int]:
+        """The ids of the arrays that aren't inputs."""
+        carried = {place.which() for place in self.carried}
+        return {id(place.value) for place in self.arrays if place.which() not in carried}
 
     def put_back_attributes(self) -> None:
         """After a refusal, objects have their attributes again."""

@@ -151,8 +151,16 @@ class Text:
         for condition in in_few_lines(guards(places, self._writer)):
             self._add(f"if {condition}: return missed", depth=2)
         self._add("except looking_failed:\n    return missed")
-        for condition in self._overlaps():
+        for condition in [*self._identities(places), *self._overlaps()]:
             self._add(f"if {condition}: return missed")
+
+    def _identities(self, places: Places) -> list[str]:
+        """Tests for a step that asks whether one array is another: inputs are neither one another nor from outside."""
+        if not places.asks_for_identity or not self._arguments:
+            return []
+        ids = [f"id({argument})" for argument in self._arguments]
+        outside = self._writer.thing(places.ids_outside())
+        return [f"len({{{', '.join(ids)}}}) != {len(ids)}", *[f"{x} in {outside}" for x in ids]]
 
     def _overlaps(self) -> list[str]:
         """Tests for two names of one piece of memory, of which one is changed, and the other is a copy in a replay."""

@@ -440,7 +440,19 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
 
 def answer(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """A question that needs no values is answered at once, and not noted."""
+    if function in (np.may_share_memory, np.shares_memory):
+        _check_memory_is_known(program, function, to_notes(args))
     return function(*to_values(args), **to_values(kwargs))
+
+
+def _check_memory_is_known(program: Program, function: Any, arrays: tuple) -> None:
+    """Raise if an argument is compared with another one, or with an array from outside: a replay has copies of them."""
+    roots = [root_of(x) for x in arrays_in(arrays)]
+    inputs = {id(root_of(x)) for x in program.inputs}
+    keys = set(map(id, roots))
+    others = [key for key in keys if key in inputs or key not in program.made]
+    if len(others) > 1 and inputs & keys:
+        raise refusal(f"np.{function.__name__} of an argument", "Ask before the call, and give the answer")
 
 
 def _record_filled(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -77,6 +77,7 @@ class Recording:
         if self._has_drawn and threading.active_count() == 1:  # with other threads, it may have been one of them
             raise CaptureError(self._words_for_draws())
         self._check_arguments()
+        self._check_identities()
 
     def _run_recorded(self) -> list:
         places = self.places = reachable_places(self._step, self._others)
@@ -87,7 +88,7 @@ class Recording:
         containers = stand_ins.containers
         before = [_contents(x) for x in containers]
         try:
-            places.put_stand_ins(self.program, stand_ins.of)
+            places.put_stand_ins(self.program, stand_ins.of_another)
             with self._refusals():
                 result = self._step(*args, **kwargs)
             return self._take_result(result)
@@ -126,6 +127,21 @@ class Recording:
                     f"{self._name}: {self._words_for_input(number)} shares memory with an array that "
                     "the step changes. Give it a copy: x.copy()"
                 )
+
+    def _check_identities(self) -> None:
+        """A step that asks whether one array is another gets the wrong answer if an input is found elsewhere, too."""
+        if not self.places.asks_for_identity:
+            return
+        elsewhere = self.places.ids_outside()
+        for number, x in enumerate(self._given):
+            if isinstance(x, np.generic):
+                continue
+            if id(x) in elsewhere:
+                raise CaptureError(
+                    f"{self._name} asks with `is` or `id`, and {self._words_for_input(number)} is an array that it "
+                    "also finds elsewhere. Give it a copy: x.copy()"
+                )
+            elsewhere.add(id(x))
 
     def _words_for_input(self, number: int) -> str:
         x = self._given[number]

@@ -122,6 +122,7 @@ class Search:
                     self._waiting.append(cell.cell_contents)
             return
         self.names |= names_in_code(f)
+        self.places.asks_for_identity |= asks_for_identity(f.__code__)
         self._attribute(f, "__code__")
         for cell in f.__closure__ or ():
             self._attribute(cell, "cell_contents")
@@ -351,6 +352,19 @@ def _globals_of(code: Any) -> list[str]:
 def _imports_of(code: Any) -> list[str]:
     """The modules that a function imports."""
     return list(_operands(code, {"IMPORT_NAME"}))
+
+
+def asks_for_identity(code: Any) -> bool:
+    """Whether a function's code has an `is`, but for ``is None`` and its kin, or an `id`."""
+    for part in _codes(code):
+        if {"id", "is_", "is_not"} & set(part.co_names):
+            return True
+        before = ""
+        for operation in dis.get_instructions(part):
+            if operation.opname == "IS_OP" and not before.startswith("LOAD_CONST"):
+                return True
+            before = operation.opname
+    return False
 
 
 def _operands(code: Any, operations: set[str]) -> Iterator[str]:

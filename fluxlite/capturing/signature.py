@@ -17,9 +17,22 @@ from .program import CaptureError, Program, check_kind, check_plain, copy_in_ord
 from .recorded import wrap
 
 
-def signature(x: Any, arrays: list, others: list) -> Any:
-    """What has to be as it was. Arrays go into `arrays`, in order, and objects such as a model into `others`."""
-    return _kind_of(x).signature(x, arrays, others)
+class Given:
+    """What a step is called with, in order: `arrays` with NumPy's numbers, and `others`, objects such as a model."""
+
+    def __init__(self) -> None:
+        self.arrays: list = []
+        self.others: list = []
+        self._numbers: dict[int, int] = {}
+
+    def number_of(self, x: Any) -> int:
+        """The same for one object that's given twice."""
+        return self._numbers.setdefault(id(x), len(self._numbers))
+
+
+def signature(x: Any, given: Given) -> Any:
+    """What has to be as it was. What's in `x` goes into `given`."""
+    return _kind_of(x).signature(x, given)
 
 
 class StandIns:
@@ -29,10 +42,18 @@ class StandIns:
         self.program = program
         self.given: list = []  # the arrays and NumPy's numbers, as they were given
         self.containers: list = []  # new lists and dicts
+        self._made: dict[int, Any] = {}
 
     def of(self, x: Any) -> Any:
-        """`x`, with a `CapturedArray` over a copy of each array."""
-        return _kind_of(x).stand_in(x, self)
+        """`x`, with a `CapturedArray` over a copy of each array. One object that's given twice has one stand-in."""
+        if id(x) not in self._made:
+            self._made[id(x)] = _kind_of(x).stand_in(x, self)
+        return self._made[id(x)]
+
+    def of_another(self, x: Any) -> Any:
+        """The same for what isn't an argument: it has a stand-in of its own."""
+        self._made = {}
+        return self.of(x)
 
 
 class Checks:
@@ -42,19 +63,30 @@ class Checks:
         self.writer = writer
         self.lines: list[str] = []
         self._arrays = 0
+        self._names: dict[int, str] = {}  # by id: what was given before
 
     def add(self, x: Any, now: str) -> None:
         """Lines that find out whether what stands at `now`, an expression, is like `x`."""
-        _kind_of(x).check(x, now, self)
+        if id(x) in self._names:
+            self.miss_if(f"{now} is not {self._names[id(x)]}")
+        else:
+            _kind_of(x).check(x, now, self)
 
-    def name_array(self, now: str) -> str:
+    def add_another(self, x: Any, now: str) -> None:
+        """The same for what isn't an argument."""
+        self._names = {}
+        self.add(x, now)
+
+    def name_array(self, x: Any, now: str) -> str:
         name = f"x{self._arrays}"
+        self._names[id(x)] = name
         self._arrays += 1
         self.lines.append(f"{name} = {now}")
         return name
 
-    def name_container(self, now: str) -> str:
+    def name_container(self, x: Any, now: str) -> str:
         name = f"part_{len(self.lines)}"
+        self._names[id(x)] = name
         self.lines.append(f"{name} = {now}")
         return name
 
@@ -74,7 +106,7 @@ def checks(args: tuple, kwargs: dict[str, Any], carried: list[tuple[Any, str]], 
     else:
         found.miss_if("kwargs")
     for x, now in carried:
-        found.add(x, now)
+        found.add_another(x, now)
     return found.lines
 
 
@@ -88,9 +120,9 @@ class Kind:
         """Whether objects of this class are of this kind."""
         return True
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
+    def signature(self, x: Any, given: Given) -> Any:
         check_kind(x, "an argument")
-        others.append(x)
+        given.others.append(x)
         return type(x), id(x)
 
     def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
@@ -104,10 +136,10 @@ class HostArray(Kind):
     def has(self, cls: type) -> bool:
         return issubclass(cls, np.ndarray)
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
+    def signature(self, x: Any, given: Given) -> Any:
         check_plain(x, "an argument")
-        arrays.append(x)
-        return x.shape, x.dtype, x.strides
+        given.arrays.append(x)
+        return given.number_of(x), x.shape, x.dtype, x.strides
 
     def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
         stand_ins.given.append(x)
@@ -119,7 +151,7 @@ class HostArray(Kind):
         return copy_in_order(np.asarray(x))  # of a file's array, too, it's a plain one
 
     def check(self, x: Any, now: str, checks: Checks) -> None:
-        name = checks.name_array(now)
+        name = checks.name_array(x, now)
         checks.miss_if(*self.tests(x, name, checks))
 
     def tests(self, x: Any, name: str, checks: Checks) -> list[str]:
@@ -136,9 +168,9 @@ class DeviceArray(HostArray):
         kind = array_kind_of(cls)
         return kind is not None and kind.graph is not None
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
-        arrays.append(x)
-        return x.device, x.shape, x.dtype, x.strides
+    def signature(self, x: Any, given: Given) -> Any:
+        given.arrays.append(x)
+        return given.number_of(x), x.device, x.shape, x.dtype, x.strides
 
     def copy(self, x: Any) -> Any:
         return x.device.new(copy_in_order(values_of(x)))
@@ -151,11 +183,11 @@ class NumPyNumber(HostArray):
     def has(self, cls: type) -> bool:
         return issubclass(cls, np.generic)
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
+    def signature(self, x: Any, given: Given) -> Any:
         if isinstance(x, np.void):
             raise CaptureError("captured(step): an argument is a record of NumPy's: give an array of them")
-        arrays.append(x)
-        return type(x)
+        given.arrays.append(x)
+        return given.number_of(x), type(x)
 
     def copy(self, x: Any) -> Any:
         return np.array(x)
@@ -169,8 +201,8 @@ class Tuple(Kind):
         is_named = issubclass(cls, tuple) and hasattr(cls, "_fields")
         return cls is tuple or is_named
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
-        return type(x), *[signature(part, arrays, others) for part in x]
+    def signature(self, x: Any, given: Given) -> Any:
+        return given.number_of(x), type(x), *[signature(part, given) for part in x]
 
     def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
         parts = [stand_ins.of(part) for part in x]
@@ -179,7 +211,7 @@ class Tuple(Kind):
         return tuple(parts)
 
     def check(self, x: Any, now: str, checks: Checks) -> None:
-        name = checks.name_container(now)
+        name = checks.name_container(x, now)
         checks.miss_if(checks.is_another(name, type(x)), f"len({name}) != {len(x)}")
         for number, part in enumerate(x):
             checks.add(part, f"{name}[{number}]")
@@ -199,8 +231,8 @@ class Dictionary(Kind):
     def has(self, cls: type) -> bool:
         return cls is dict
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
-        return dict, *x, *[signature(part, arrays, others) for part in x.values()]
+    def signature(self, x: Any, given: Given) -> Any:
+        return given.number_of(x), dict, *x, *[signature(part, given) for part in x.values()]
 
     def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
         made = {key: stand_ins.of(part) for key, part in x.items()}
@@ -208,7 +240,7 @@ class Dictionary(Kind):
         return made
 
     def check(self, x: Any, now: str, checks: Checks) -> None:
-        name = checks.name_container(now)
+        name = checks.name_container(x, now)
         checks.miss_if(f"type({name}) is not dict", f"[*{name}] != {checks.writer.thing([*x])}")
         for key, part in x.items():
             checks.add(part, f"{name}[{checks.writer.thing(key)}]")
@@ -218,7 +250,7 @@ class TextOrNumber(Kind):
     def has(self, cls: type) -> bool:
         return issubclass(cls, (bool, int, float, complex, str, bytes, type(None)))
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
+    def signature(self, x: Any, given: Given) -> Any:
         if type(x) in (float, complex):
             return type(x), repr(x)  # 0.0 isn't -0.0, and NaN is NaN
         return type(x), x

@@ -17,7 +17,7 @@ from .places import Place
 from .plan import MISSED, Plan
 from .program import CaptureError, Program
 from .recording import Recording
-from .signature import signature
+from .signature import Given, signature
 
 _KEPT = 8  # plans of one step: a smaller last batch and a validation batch are calls of another shape
 _MANY = 10  # captures after which it says what keeps changing
@@ -136,9 +136,9 @@ class CapturedStep:
 
     def _replay_or_record(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that's not like the latest: replay another plan, or record one."""
-        arrays: list = []
-        others: list = []
-        key = signature((args, kwargs), arrays, others)
+        given = Given()
+        key = signature((args, kwargs), given)
+        arrays, others = given.arrays, given.others
         plan = self.plans.get(key)
         if plan is None:
             return self._record(key, args, kwargs, others)

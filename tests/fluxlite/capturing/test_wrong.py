@@ -282,7 +282,66 @@ def test_two_names_for_memory_that_is_changed_are_refused_from_the_start_and_lat
     for _ in range(4):
         run(X.copy(), X)
     with pytest.raises(fl.CaptureError, match="shares memory"):
-        run(w, w)
+        run(w, w[:])
+
+
+def by_identity(q, k):
+    q *= 2 if q is k else 3
+    return q + k
+
+
+def by_identity_in_a_dict(q, k):
+    return q["x"] * (2 if q is k else 3) + (q["x"] is k["x"]) + k["x"]
+
+
+@pytest.mark.parametrize(
+    ("step", "make"),
+    [(by_identity, lambda x: x), (by_identity_in_a_dict, lambda x: {"x": x}), (by_identity_in_a_dict, lambda x: [x])],
+)
+def test_one_object_for_two_arguments_is_one(step, make):
+    if make(1) == [1]:
+        step = functools.partial(lambda q, k: by_identity_in_a_dict({"x": q[0]}, {"x": k[0]}) + (q is k))
+
+    def arguments(i):
+        first = make(X + i)
+        return first, first if i % 5 < 4 else make(X - i)
+
+    assert results(step, arguments=arguments, calls=20) == results(step, arguments=arguments, calls=20, captured=False)
+
+
+def test_an_argument_that_is_an_array_from_outside_is_refused_where_the_step_asks():
+    own = types.SimpleNamespace(w=X.copy(), h=X.copy())
+    other = own.w
+
+    def step(x):
+        own.h = own.h + 1
+        return x * (2 if x is own.w else 3) + (own.w is other)
+
+    run = fl.captured(step)
+    with pytest.raises(fl.CaptureError, match="asks with `is` or `id`, and an argument of shape .* finds elsewhere"):
+        run(own.w)
+    for _ in range(5):
+        assert (run(X) == X * 3 + 1).all(), "two names outside are one array"
+    assert run.plans
+    for x in (own.w, own.h):
+        with pytest.raises(fl.CaptureError, match="asks with `is` or `id`, and an argument of shape"):
+            run(x)
+    assert (fl.captured(lambda x: x * 2 if x is None else x + own.w)(own.w) == own.w * 2).all(), "not asked"
+
+
+@pytest.mark.parametrize("ask", [np.shares_memory, np.may_share_memory])
+def test_whether_arguments_share_memory_is_refused_unless_its_known(ask):
+    w = X.copy()
+    for step, given in ((lambda a, b: ask(a, b), (X, X[1:])), (lambda a: ask(a, w), (w,))):
+        with pytest.raises(fl.CaptureError, match=f"np.{ask.__name__} of an argument"):
+            fl.captured(step)(*given)
+
+    def known(a, b):
+        return a * ask(a, a[1:]) + ask(a, a + b) + ask(w, w[1:]), a.sum()
+
+    run = fl.captured(known)
+    for _ in range(4):
+        np.testing.assert_array_equal(run(X, X[:1])[0], X + 1)
 
 
 # -- what a replay would repeat ----------------------------------------------------------------------------------------
