@@ -12,6 +12,7 @@ stands there is an input of the program, as an argument is, and each replay assi
 import contextvars
 import functools
 import random
+import struct
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -131,8 +132,13 @@ def same(x: Any, y: Any) -> bool:
     if type(x) is tuple:
         return len(x) == len(y) and all(map(same, x, y))
     if type(x) in (float, complex):
-        return repr(x) == repr(y)  # 0.0 isn't -0.0, and NaN is NaN
+        return bits_of(x) == bits_of(y)
     return x == y
+
+
+def bits_of(x: complex) -> bytes:
+    """Equal for what computes alike: 0.0 isn't -0.0, and NaN is NaN if it has the same sign."""
+    return struct.pack("dd", x.real, x.imag)
 
 
 _BY_VALUE = {int, float, str, bytes, bool, complex, tuple, np.dtype, range, slice}

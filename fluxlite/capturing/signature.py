@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..array_kinds import array_kind_of
+from .places import bits_of
 from .program import CaptureError, Program, check_kind, check_plain, copy_in_order, values_of
 from .recorded import wrap
 
@@ -252,7 +253,7 @@ class TextOrNumber(Kind):
 
     def signature(self, x: Any, given: Given) -> Any:
         if type(x) in (float, complex):
-            return type(x), repr(x)  # 0.0 isn't -0.0, and NaN is NaN
+            return type(x), bits_of(x)
         return type(x), x
 
     def check(self, x: Any, now: str, checks: Checks) -> None:

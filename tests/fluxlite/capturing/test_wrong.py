@@ -181,6 +181,7 @@ ARGUMENTS = [
     (lambda a, k: a * (5 if k is True else 7), lambda i: (X, 1 if i < 4 else True)),
     (lambda a, k: np.copysign(a, k), lambda i: (X, 0.0 if i < 4 else -0.0)),
     (lambda a, k: a * k, lambda i: (X, float("nan"))),
+    (lambda a, k: np.copysign(a, k), lambda i: (X, float("nan") if i < 4 else -float("nan"))),
     (lambda a, k: a * k, lambda i: (X, np.float32(i))),
     (lambda a, k: a * k, lambda i: (X, np.array(i, np.float32))),
     (lambda a: a * 2, lambda i: (X if i < 4 else X.astype(float),)),
