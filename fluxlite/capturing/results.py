@@ -1,5 +1,6 @@
 """What a captured step gives back: a structure that stays the same, with slots for the arrays that each call fills."""
 
+import enum
 import types
 from collections.abc import Container
 from dataclasses import dataclass, fields, is_dataclass
@@ -191,7 +192,7 @@ def _is_a_value(x: Any) -> bool:
         return True
     if isinstance(x, CapturedArray) or is_real_array(x):
         return False
-    if isinstance(x, (frozenset, slice)):
+    if isinstance(x, (frozenset, slice, enum.Enum)):
         return True
     kind: Any = type(x)
     parts = [getattr(x, field.name) for field in fields(x)] if is_dataclass(x) else []
