@@ -1,6 +1,5 @@
 """``check=100``: now and then a call runs both ways, on the same numbers, and has to come to the same result."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,8 +29,7 @@ def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, 
         if not is_same_result(one, two, name):
             raise CaptureError(
                 f"{name}: after a replay, {place} isn't what it is after the step itself. The step depends on "
-                "something "
-                "that the capture doesn't see, such as a file or the clock: give it as an argument"
+                "something that the capture doesn't see, such as a file or the clock: give it as an argument"
             )
     if not is_same_result(replayed, result, name):
         raise CaptureError(
@@ -52,7 +50,6 @@ class _Held:
         self._memories = [leaf.memory for leaf in places.leaves]
         self._generators = generators  # others may be another thread's, which goes on drawing
         self.names += ["an optimizer's count"] * len(self._memories) + ["a generator"] * len(self._generators)
-        self._put: list[Callable[[], None]] = []
         self._before = self.values()
 
     def values(self) -> list:
@@ -67,7 +64,7 @@ class _Held:
         before = iter(self._before[len(self._places) :])
         for x in self._arrays:
             values = next(before)
-            if not np.array_equal(values_of(x), values):
+            if values_of(x).tobytes() != values.tobytes():  # also where only the sign of a zero is another
                 values_of(x)[...] = values
         for memory in self._memories:
             _put_counts(memory, next(before))

@@ -17,7 +17,7 @@ class Traits(NamedTuple):
 
     shape_follows: bool = False  # the shape of the result follows from shapes: a replay needn't look
     never_raises: bool = False  # whatever the values are: a replay leaves it out if nobody reads the result
-    changes_first: bool = False  # it changes its first argument in place
+    assigns: bool = False  # it puts other arguments into its first one, in place
     by_value: bool = False  # the shape of the result, or the answer, depends on values: it's refused
     overwrites_if: tuple[str, Any, str] | None = None  # with this argument it changes its first one, too: it's refused
 
@@ -38,12 +38,13 @@ _TRAITS: dict[Any, Traits] = {
     np.transpose: Traits(never_raises=True),
     operator.getitem: Traits(shape_follows=True),  # an index may be out of range
     np.take_along_axis: Traits(shape_follows=True),
-    np.copyto: Traits(never_raises=True, changes_first=True),
-    np.fill_diagonal: Traits(changes_first=True),
-    np.place: Traits(changes_first=True),
-    np.put: Traits(changes_first=True),
-    np.put_along_axis: Traits(changes_first=True),
-    np.putmask: Traits(changes_first=True),
+    np.copyto: Traits(never_raises=True, assigns=True),
+    operator.setitem: Traits(assigns=True),
+    np.fill_diagonal: Traits(assigns=True),
+    np.place: Traits(assigns=True),
+    np.put: Traits(assigns=True),
+    np.put_along_axis: Traits(assigns=True),
+    np.putmask: Traits(assigns=True),
     np.allclose: Traits(by_value=True),
     np.argwhere: Traits(by_value=True),
     np.array_equal: Traits(by_value=True),

@@ -1,16 +1,24 @@
-"""Ctrl-C and errors in the middle of what mustn't be half done: how Ctrl-C waits, and what a replay has left to do."""
+"""Ctrl-C and errors in the middle of what mustn't be half done: how Ctrl-C waits, and what a replay has left to do.
+
+After an error in a replay, each statement that isn't done is made. Was the one done in which the error came? For most
+of them it doesn't matter, since they may be made twice (`can_be_repeated`). In the others, Ctrl-C can't come to the
+middle (`protected`), and so it's known (`is_done`).
+"""
 
 import contextlib
 import dis
-import itertools
+import functools
 import signal
+import textwrap
 import threading
+import types
 from collections.abc import Iterator
-from types import CodeType, TracebackType
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .functions import traits_of
 from .program import Call, arrays_in, root_of
 
 
@@ -47,68 +55,64 @@ class Statement(NamedTuple):
 
 def can_be_repeated(call: Call) -> bool:
     """Whether a call comes to the same if it's made twice: it reads nothing of what it writes."""
-    if call.kind == "draw" or (call.kind == "in place" and call.function is not np.copyto):
+    if call.kind == "draw":
         return False
-    targets = {id(root_of(x)) for x in call.writes()}
     sources = call.args
     if call.kind == "in place":
+        if not traits_of(call.function).assigns:
+            return False  # it may add to what's there
         sources = call.args[1:]
+    targets = {id(root_of(x)) for x in call.writes()}
     return not any(id(root_of(x)) in targets for x in arrays_in((sources, call.kwargs)))
 
 
-def is_done(statement: Statement, error: BaseException) -> bool:
-    """Whether a statement of the replay was done when `error` came. False if that's unknown, and it may be repeated.
+def protected(call: Call, text: str) -> str:
+    """The statement `text` of `call`, in which Ctrl-C waits if it could come to the middle of what isn't repeated."""
+    if can_be_repeated(call) or _is_one_operation(call):
+        return text
+    return "with uninterrupted():\n" + textwrap.indent(text, "    ")
 
-    What stands above the line of the error is done, what stands below isn't. Say that Ctrl-C, or an error of NumPy's,
-    comes in the statement itself::
+
+_PYTHONS = (types.FunctionType, functools.partial, type(np.copyto))  # the last one asks a function of Python's first
+
+
+def _is_one_operation(call: Call) -> bool:
+    """Whether Ctrl-C comes before it or after it: it's compiled code, which makes no array of a list."""
+    function = getattr(call.function, "__func__", call.function)
+    return not isinstance(function, _PYTHONS) and not _has_list((*call.args, *call.kwargs.values()))
+
+
+def _has_list(x: Any) -> bool:
+    return isinstance(x, list) or (isinstance(x, tuple) and any(map(_has_list, x)))
+
+
+def is_done(statement: Statement, error: BaseException) -> bool:
+    """Whether a statement of the replay was done when `error` came. False if it may as well be made again.
+
+    What stands above the line of the error is done, what stands below isn't. Say that the error comes in the statement
+    itself::
 
         multiply_7(a2, c6, a2)
 
-    - While Python looks up ``multiply_7``, ``a2`` and ``c6``, it isn't done.
-    - Ctrl-C waits for NumPy's call, and a floating-point error comes after it, too: out of the call, it's done.
-    - For want of memory, NumPy raises before it begins: it isn't done.
-    - Functions that are written in Python, such as np.put, don't let Ctrl-C wait. If it comes inside of one, the
-      statement is done only if that was out of a call which is the last thing that the function does.
+    - Ctrl-C, while Python looks up ``multiply_7``, ``a2`` and ``c6``: it isn't done.
+    - Ctrl-C, out of the call: it's done, since Ctrl-C waits for NumPy.
+    - A floating-point error, or a warning that's an error: it's done, since NumPy says so after it has computed.
+    - No memory: it isn't done, since NumPy asks for memory before it computes.
 
-    With ``with errstate(…):`` above it, the statement has two lines. Python comes back to the first one at the end.
+    What stands above it in the same statement, ``with errstate(…):``, is also where Python comes back at the end.
     """
     entry: Any = error.__traceback__  # the replay's own
     if entry.tb_lineno not in statement.lines:
         return entry.tb_lineno > statement.lines[-1]
     if statement.can_be_repeated or isinstance(error, MemoryError):
         return False
-    call = _last_call(entry.tb_frame.f_code, statement.lines[-1])
-    if entry.tb_lasti in call:
-        return _is_out_of_the_last_call(entry.tb_next)
-    return entry.tb_lasti > call[-1]
+    return entry.tb_lasti >= _place_of_the_call(entry.tb_frame.f_code, statement.lines[-1])
 
 
-def _last_call(code: CodeType, line: int) -> range:
-    """The places in the code of the last call of a line."""
+def _place_of_the_call(code: CodeType, line: int) -> int:
+    """Where in the code the call of a statement's last line is made: the last call there."""
     operations = [x for x in dis.get_instructions(code) if x.positions is not None and x.positions.lineno == line]
     last = max(i for i, operation in enumerate(operations) if operation.opname.startswith("CALL"))
-    first = last
     if operations[last - 1].opname == "PRECALL":  # in Python 3.11, a call is two operations
-        first = last - 1
-    return range(operations[first].offset, operations[last + 1].offset)
-
-
-def _is_out_of_the_last_call(entry: TracebackType | None) -> bool:
-    """Whether each function that an error went through, from `entry` on, had nothing left to do but to return."""
-    while entry is not None:
-        operations = list(dis.get_instructions(entry.tb_frame.f_code))
-        now = max(i for i, operation in enumerate(operations) if operation.offset <= entry.tb_lasti)
-        if operations[now].opname == "PRECALL":
-            now += 1
-        if not operations[now].opname.startswith("CALL"):
-            return False
-        after = itertools.dropwhile(_is_nothing, operations[now + 1 :])
-        if not next(after).opname.startswith("RETURN"):
-            return False
-        entry = entry.tb_next
-    return True
-
-
-def _is_nothing(operation: dis.Instruction) -> bool:
-    """What's between a call and the return after it: its result is dropped, and None taken instead."""
-    return operation.opname in ("POP_TOP", "LOAD_CONST")
+        last -= 1
+    return operations[last].offset

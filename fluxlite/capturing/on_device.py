@@ -161,7 +161,7 @@ def _way_of(function: Any) -> Callable:
     """How a function is recorded, as in `recorded.py`."""
     if function in QUESTIONS:
         return answer
-    if traits_of(function).changes_first:
+    if traits_of(function).assigns:
         return record_in_place
     return _record_function
 

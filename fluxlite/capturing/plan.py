@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .guards import LOOKING_FAILED, assignment, guards, in_few_lines, lookup
-from .interrupts import Statement, can_be_repeated, is_done, uninterrupted
+from .interrupts import Statement, can_be_repeated, is_done, protected, uninterrupted
 from .layout import Layout
 from .liveness import Liveness
 from .overlaps import pairs_to_keep_apart
@@ -185,7 +185,7 @@ class Text:
             return
         self._add("try:")
         for call in self._calls[first:]:
-            text = self._writer.statement(call)
+            text = protected(call, self._writer.statement(call))
             self.changing.append(Statement(text, self._add_call(call, text, depth=2), can_be_repeated(call)))
         for i in changed:
             self._add_change(f"copyto({self._arguments[i]}, {self._writer.name(self._program.inputs[i])})")

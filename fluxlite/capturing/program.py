@@ -182,7 +182,7 @@ class Call:
     copied   ``out[...] = f(x, y)``, for functions that have no ``out=``
     item     the same for one of several results
     in place ``f(x, y)``, which changes an argument
-    draw     ``f(x, y)``, which draws random numbers into `out`
+    draw     ``f(x, y, out=out)``, which draws random numbers; ``f.rng.random`` if `f` is a device
     read     a number that the program holds, such as a rule's rate
     compute  a number, computed from others
     store    ``memory["steps"] = number``

@@ -18,6 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..arrays import device_of
 from ..autodiff.tracked import ArrayMethods
+from ..devices.base import Device
 from ..words import in_words
 from .functions import check_function, traits_of
 from .program import (
@@ -122,13 +123,13 @@ def is_asked_first(kind: type) -> bool:
     return hasattr(kind, "__primitive__") or kind in stand_ins_on_devices
 
 
-def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], form: str = "copied") -> Any:
+def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], kind: str = "copied") -> Any:
     """``function(*args, **kwargs)``, noted; its result is a buffer from now on."""
     program.check_thread()
     values = to_values(args)
     if function in _METHODS_OF_ARRAYS:
         values = to_arrays(args)
-    noted = Call(form, function, to_notes(args), to_notes(kwargs))
+    noted = Call(kind, function, to_notes(args), to_notes(kwargs))
     program.check_unchanged(noted.args, noted.kwargs)
     result = function(*values, **to_values(kwargs))
     if isinstance(result, (tuple, list)):
@@ -181,7 +182,7 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", f"{function}")
 
 
-def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], out: Any, form: str) -> Any:
+def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], out: Any, kind: str) -> Any:
     """``function(*args, out=out)``, noted."""
     program.check_thread()
     target = to_values(out)
@@ -189,7 +190,7 @@ def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, An
     program.check_unchanged(values, target)
     program.before_change(target)
     function(*values, out=target, **to_values(kwargs))
-    program.add(Call(form, function, to_notes(args), to_notes(kwargs), target, changes=(target,)))
+    program.add(Call(kind, function, to_notes(args), to_notes(kwargs), target, changes=(target,)))
     return out
 
 
@@ -267,18 +268,18 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
             change(self.program, ufunc.at, inputs, to_values(inputs[0]))
             return None
         function = ufunc
-        form = "ufunc" if ufunc.nout == 1 else "copied"
+        kind = "ufunc" if ufunc.nout == 1 else "copied"
         if method != "__call__":
             function = getattr(ufunc, method)
-            form = "reduce" if method == "reduce" else "out"
+            kind = "reduce" if method == "reduce" else "out"
         if out:
             (target,) = out
             if isinstance(target, CapturedArray) and not target.is_number:
-                return call_into(self.program, function, inputs, kwargs, target, form)
+                return call_into(self.program, function, inputs, kwargs, target, kind)
             if type(target) is np.ndarray:
-                return call_into(self.program, function, inputs, kwargs, target, form)
+                return call_into(self.program, function, inputs, kwargs, target, kind)
             # ``x += y`` of a number makes a new one.
-        return call(self.program, function, inputs, kwargs, form)
+        return call(self.program, function, inputs, kwargs, kind)
 
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if any(map(is_asked_first, types)):
@@ -513,8 +514,8 @@ def _record_function(program: Program, function: Any, args: tuple, kwargs: dict[
     if out is not None:
         kwargs = {key: value for key, value in kwargs.items() if key != "out"}
         return call_into(program, function, args, kwargs, out, "out")
-    form = "out" if function in _HAVE_OUT else "copied"
-    return call(program, function, args, kwargs, form)
+    kind = "out" if function in _HAVE_OUT else "copied"
+    return call(program, function, args, kwargs, kind)
 
 
 @functools.cache
@@ -544,7 +545,7 @@ _WAYS: dict[Any, Callable] = {
 
 def _way_of(function: Any) -> Callable:
     """How a function is recorded."""
-    if traits_of(function).changes_first:
+    if traits_of(function).assigns:
         return record_in_place
     return _WAYS.get(function, _record_function)
 
@@ -583,11 +584,19 @@ def generators_of(calls: list[Call]) -> list:
     found: dict[int, Any] = {}
     for call in calls:
         if call.kind == "draw":
-            generator = getattr(call.function, "__self__", None)
-            if generator is None:  # a device's, whichever it has today
-                generator = call.args[0].rng
+            generator = _generator_of(call)
             found[id(generator)] = generator
     return list(found.values())
+
+
+def _generator_of(call: Call) -> Any:
+    """The one that is drawn from: a device's is the one that it has today."""
+    if isinstance(call.function, Device):
+        return call.function.rng
+    for x in call.args:
+        if isinstance(x, Device):
+            return x.rng
+    return call.function.__self__  # a generator's own method
 
 
 def draw(program: Program, generator: Any, shape: Any, dtype: Any) -> Any:
@@ -608,13 +617,8 @@ def draw_like(like: CapturedArray, shape: tuple[int, ...], rng: Any) -> Any:
     device = device_of(like)
     program.undo_later(id(device.rng), _put_state(device.rng))
     buffer = program.new(device.rng.random(shape, dtype=np.float32))
-    program.add(Call("draw", _draw_on, (device,), out=buffer))
+    program.add(Call("draw", device, (None, np.dtype(np.float32)), out=buffer))
     return wrap(program, buffer)
-
-
-def _draw_on(device: Any, out: np.ndarray) -> None:
-    """Fill `out` from the device's generator of today: `fluxlite.seed` may have given it another one."""
-    device.rng.random(None, np.float32, out)
 
 
 def _put_state(generator: Any) -> Any:

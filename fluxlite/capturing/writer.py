@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from ..devices.base import Device
 from .functions import traits_of
+from .interrupts import uninterrupted
 from .places import GONE, same, same_contents
 from .program import Call, CaptureError, Number, is_real_array
 from .recorded import NUMBERS
@@ -24,6 +26,7 @@ class Writer:
             "copyto": np.copyto,
             "copy_checked": copy_checked,
             "errstate": np.errstate,
+            "uninterrupted": uninterrupted,
             "share": np.may_share_memory,
             "same": same,
             "same_contents": same_contents,
@@ -73,6 +76,8 @@ class Writer:
         if call.function is np.copyto and type(call.args[1]) in NUMBERS:
             return f"{names[0]}.fill({names[1]})"
         function = self.name(call.function, f"{getattr(call.function, '__name__', 'f').strip('<>')}_")
+        if isinstance(call.function, Device):
+            function += ".rng.random"  # of today's generator: `fluxlite.seed` may have given it another one
         keywords = [f"{key}={self.name(x)}" for key, x in call.kwargs.items()]
         arguments = ", ".join([*names, *keywords])
         if call.kind == "in place":

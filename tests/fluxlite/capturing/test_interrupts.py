@@ -27,11 +27,13 @@ def below_the_replay(frame):
 
 
 def can_come_here(frame, depth):
-    """Whether Ctrl-C may come before this instruction. It comes after calls, and where a function starts."""
-    operation = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    """Whether Ctrl-C may come before this instruction. In the replay, it can't come between arguments and their call.
+
+    Of what the replay calls, the first instructions will do: elsewhere it can't come to each, as when a lock is taken.
+    """
     if depth == 0:
-        return "CALL" not in operation
-    return frame.f_lasti <= 2 and operation not in ("COPY_FREE_VARS", "MAKE_CELL")
+        return "CALL" not in dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    return frame.f_lasti <= 4
 
 
 def interrupted_at(run, wanted):
@@ -47,7 +49,8 @@ def interrupted_at(run, wanted):
         if event == "opcode" and count < wanted and can_come_here(frame, depth):
             count += 1
             if count == wanted:
-                raise KeyboardInterrupt
+                sys.settrace(None)  # what comes now isn't counted
+                signal.raise_signal(signal.SIGINT)
         return trace
 
     sys._getframe().f_trace_opcodes = True  # Python 3.12 wants to know before settrace
