@@ -38,6 +38,7 @@ _TRAITS: dict[Any, Traits] = {
     np.transpose: Traits(never_raises=True),
     operator.getitem: Traits(shape_follows=True),  # an index may be out of range
     np.take_along_axis: Traits(shape_follows=True),
+    np.ndarray.fill: Traits(never_raises=True, assigns=True),
     np.copyto: Traits(never_raises=True, assigns=True),
     operator.setitem: Traits(assigns=True),
     np.fill_diagonal: Traits(assigns=True),

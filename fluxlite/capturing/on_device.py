@@ -43,6 +43,7 @@ from .recorded import (
     stand_ins_on_devices,
     to_notes,
     to_values,
+    without_out,
     wrap,
 )
 from .writer import Writer
@@ -150,9 +151,8 @@ class CapturedOnDevice(CapturedArray):
 
 
 def _record_function(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    out = kwargs.get("out")
+    args, kwargs, out = without_out(function, args, kwargs)
     if out is not None:
-        kwargs = {key: value for key, value in kwargs.items() if key != "out"}
         return call_into(program, function, args, kwargs, out, "out")
     return _call(program, function, args, kwargs)
 

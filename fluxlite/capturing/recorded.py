@@ -211,6 +211,9 @@ def change(
 
 def write(program: Program, target: np.ndarray, value: Any) -> None:
     """``target[...] = value``, noted."""
+    if type(value) in (*NUMBERS, complex):
+        change(program, np.ndarray.fill, (target, value), target)  # which refuses what an assignment does
+        return
     values = to_values(value)
     if is_real_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
         return
@@ -446,7 +449,10 @@ def answer(program: Program, function: Any, args: tuple, kwargs: dict[str, Any])
 
 def _record_filled(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """``np.zeros_like`` and its kin: a buffer, which each replay fills."""
-    made = wrap(program, program.new(answer(program, function, args, kwargs)))
+    constant = answer(program, function, args, kwargs)
+    if constant.dtype.kind not in "biufc":
+        return _copy_of(program, constant)  # a text's zero is ""
+    made = wrap(program, program.new(constant))
     if _FILLED[function] is not None:
         write(program, made.value, _FILLED[function])
     return made
@@ -456,8 +462,10 @@ def _record_full_like(program: Program, function: Any, args: tuple, kwargs: dict
     return _full_like(program, *args, **kwargs)
 
 
-def _full_like(program: Program, like: Any, fill_value: Any, **kwargs: Any) -> Any:
-    made = wrap(program, program.new(np.empty_like(to_values(like), **kwargs)))
+def _full_like(program: Program, a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    made = wrap(program, program.new(np.empty_like(to_values(a), *args, **kwargs)))
+    if type(fill_value) in NUMBERS:
+        fill_value = np.full((), fill_value, made.dtype).item()  # it's rounded where an assignment would refuse
     write(program, made.value, fill_value)
     return made
 
@@ -467,7 +475,10 @@ def _record_made_like(program: Program, function: Any, args: tuple, kwargs: dict
     kwargs = {key: value for key, value in kwargs.items() if key != "like"}
     if arrays_in((to_notes(args), to_notes(kwargs))):
         return call(program, function, args, kwargs)
-    constant = function(*args, **kwargs)
+    return _copy_of(program, function(*args, **kwargs))
+
+
+def _copy_of(program: Program, constant: np.ndarray) -> Any:
     made = wrap(program, program.new(np.empty_like(constant)))
     write(program, made.value, constant)
     return made
@@ -506,31 +517,36 @@ def _axis_and_keepdims(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any] | 
 
 def _record_function(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Any other function: into the array that's given as `out`, or into a buffer of its own."""
-    place = _place_of_out(function)
-    if place is not None and len(args) > place and args[place] is not None:
-        kwargs = {**kwargs, "out": args[place]}
-        args = args[:place]
-    out = kwargs.get("out")
+    args, kwargs, out = without_out(function, args, kwargs)
     if out is not None:
-        kwargs = {key: value for key, value in kwargs.items() if key != "out"}
         return call_into(program, function, args, kwargs, out, "out")
     kind = "out" if function in _HAVE_OUT else "copied"
     return call(program, function, args, kwargs, kind)
 
 
+def without_out(function: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any], Any]:
+    """The arguments of one of NumPy's functions without the array for its result, and that array; None without one."""
+    kwargs = dict(kwargs)
+    out = kwargs.pop("out", None)
+    names = _positional_names(function)
+    if "out" in names[: len(args)]:
+        place = names.index("out")
+        out = args[place]
+        kwargs |= zip(names[place + 1 :], args[place + 1 :])
+        args = args[:place]
+    return args, kwargs, out
+
+
 @functools.cache
-def _place_of_out(function: Any) -> int | None:
-    """Which positional argument of one of NumPy's functions is where the result goes; None if there's none."""
+def _positional_names(function: Any) -> list[str]:
+    """The names of a function's positional arguments; [] if it doesn't say."""
     if function is np.dot:
-        return 2
+        return ["a", "b", "out"]
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = inspect.signature(function).parameters.values()
     except ValueError:  # it's written in C, and says nothing
-        return None
-    for place, parameter in enumerate(parameters):
-        if parameter.name == "out" and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-            return place
-    return None
+        return []
+    return [x.name for x in parameters if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
 
 
 _WAYS: dict[Any, Callable] = {

@@ -10,7 +10,6 @@ from .functions import traits_of
 from .interrupts import uninterrupted
 from .places import GONE, same, same_contents
 from .program import Call, CaptureError, Number, is_real_array
-from .recorded import NUMBERS
 
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "floordiv": "//", "mod": "%"}
 
@@ -73,7 +72,7 @@ class Writer:
         names = [self.name(x) for x in call.args]
         if call.kind in ("read", "compute", "store"):
             return self._of_numbers(call, names)
-        if call.function is np.copyto and type(call.args[1]) in NUMBERS:
+        if call.function is np.ndarray.fill:
             return f"{names[0]}.fill({names[1]})"
         function = self.name(call.function, f"{getattr(call.function, '__name__', 'f').strip('<>')}_")
         if isinstance(call.function, Device):
