@@ -19,7 +19,6 @@ from .optimizing import take_captured_step
 from .plan import Plan
 from .program import (
     Call,
-    CaptureError,
     Number,
     Program,
     arrays_in,
@@ -38,6 +37,7 @@ from .recorded import (
     change,
     name_of,
     record_in_place,
+    refusing,
     replaced,
     several,
     stand_ins_on_devices,
@@ -46,7 +46,7 @@ from .recorded import (
     without_out,
     wrap,
 )
-from .writer import Writer
+from .writer import Writer, check_alike
 
 _ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "store")  # kinds that a device's calls never have
 
@@ -147,6 +147,8 @@ class CapturedOnDevice(CapturedArray):
     def __pow__(self, other: Any) -> Any:
         return _call(self.program, operator.pow, (self, other), {})
 
+    get = refusing("a copy to the host (fl.cpu(x), x.get())", "Return it, and copy it after the call")
+    host_values = property(get)
     device = property(lambda self: self.value.device)
 
 
@@ -320,11 +322,7 @@ def put(out: Any, made: Any) -> None:
         for one, other in zip(out, made):
             put(one, other)
         return
-    if out.shape != made.shape:
-        raise CaptureError(
-            f"a result has shape {made.shape} now, and {out.shape} when the step was captured: its shape depends "
-            "on values, and a replay's can't"
-        )
+    check_alike(out, made)
     values = values_of(made)
     if values is not values_of(out):
         np.copyto(values_of(out), values)

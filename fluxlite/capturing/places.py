@@ -135,7 +135,7 @@ def same(x: Any, y: Any) -> bool:
     return x == y
 
 
-_BY_VALUE = {int, float, str, bytes, bool, complex, tuple, np.dtype, range, slice}
+_BY_VALUE = {int, float, str, bytes, bool, complex, tuple, np.str_, np.bytes_, np.dtype, range, slice}
 
 
 class Places:

@@ -4,6 +4,7 @@ A `Program` is what one run of a step did: a list of `Call`. It knows which memo
 outside (parameters, an optimizer's memory, constants), and how to put back what the run changed.
 """
 
+import copy
 import functools
 import operator
 import os
@@ -28,9 +29,10 @@ class Line(str):
 
 
 def _libraries() -> tuple[str, ...]:
-    """Folders whose lines aren't the user's. The simulated GPU is loaded when it's first used."""
+    """Folders, and a file, whose lines aren't the user's. The simulated GPU is loaded when it's first used."""
     names = [name for name in ("fluxlite", "numpy", "simgpu") if name in sys.modules]
-    return tuple([f"{sys.modules[name].__path__[0]}{os.sep}" for name in names])
+    folders = [f"{sys.modules[name].__path__[0]}{os.sep}" for name in names]
+    return (*folders, copy.__file__)
 
 
 def users_line() -> Line:

@@ -110,12 +110,22 @@ class Writer:
 
 def copy_checked(out: np.ndarray, value: Any) -> None:
     """Copy `value` to the buffer `out`. For some functions, such as np.bincount, its shape depends on values."""
-    if np.shape(value) != out.shape:
+    check_alike(out, value)
+    np.copyto(out, value)
+
+
+def check_alike(out: Any, value: Any) -> None:
+    """Raise `CaptureError` unless a call's result has the shape and the type that it had when it was captured."""
+    if value.shape != out.shape:
         raise CaptureError(
-            f"a result has shape {np.shape(value)} now, and {out.shape} when the step was captured: its shape depends "
+            f"a result has shape {value.shape} now, and {out.shape} when the step was captured: its shape depends "
             "on values, and a replay's can't"
         )
-    np.copyto(out, value)
+    if value.dtype != out.dtype:
+        raise CaptureError(
+            f"a result has type {value.dtype} now, and {out.dtype} when the step was captured: its type depends on "
+            f"values, and a replay's can't. Make it one of them by itself, as in x.astype(complex)"
+        )
 
 
 def _has_things(x: Iterable) -> bool:

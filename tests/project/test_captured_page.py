@@ -1,6 +1,7 @@
 """The page about `captured`: its code runs, its replay is what's replayed, and each message in its tables is raised."""
 
 import contextlib
+import copy
 import functools
 import io
 import os
@@ -67,7 +68,16 @@ REFUSED = [row for row in rows_below("If it's refused") if row[0].startswith("`"
 def names_of_the_table():
     table = np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32)
     names = {"rng": np.random.default_rng(0), "box": types.SimpleNamespace(w=np.ones(3, np.float32)), "table": table}
-    names |= {"numbers": iter([1.0] * 100), "kept": [], "np": np, "fl": fl, "os": os, "random": random, "time": time}
+    names |= {
+        "numbers": iter([1.0] * 100),
+        "kept": [],
+        "copy": copy,
+        "np": np,
+        "fl": fl,
+        "os": os,
+        "random": random,
+        "time": time,
+    }
     return names
 
 

@@ -1,11 +1,14 @@
 """Each call in a captured step does what it does eagerly, however it's written: masks, `out`, parts of arguments."""
 
+import copy
+
 import numpy as np
 import pytest
 from two_worlds import as_bytes, stay, to_gpu
 
 import fluxlite as fl
 
+TWO = np.int64(2)
 WIDE = np.arange(40, dtype=np.float32).reshape(5, 8)
 
 
@@ -77,6 +80,35 @@ def clip_into(x):
     return y
 
 
+def clip_as_a_method_into(x):
+    y = x * 3
+    y.clip(1, 2, out=y)
+    return y
+
+
+# -- parts of complex numbers ------------------------------------------------------------------------------------------
+
+
+def real_and_imaginary_parts(x):
+    y = x * (1 + 1j)
+    y.real = x * 5
+    y.imag *= 2
+    return y
+
+
+def parts_of_real_numbers(x):
+    y = x * 2
+    y.real *= 2
+    y.real = y * 3
+    return y
+
+
+def sorted_by_axis(x):
+    y = x * -2
+    y.sort(axis=0)
+    return y
+
+
 # -- an argument of which a part is copied onto itself -----------------------------------------------------------------
 
 
@@ -107,6 +139,7 @@ def filled(x):
 
 STEPS = [
     number_where, number_where_by_position, rounded_down, filled_like, sum_into, sum_into_and_more, clip_into,
+    clip_as_a_method_into, real_and_imaginary_parts, parts_of_real_numbers, sorted_by_axis,
     one_element, shifted, reversed_in_place, copied_to_the_next, filled,
 ]  # fmt: skip
 
@@ -137,3 +170,83 @@ def test_a_number_that_an_array_refuses_is_refused(value, error):
     for run in (step, fl.captured(step)):
         with pytest.raises(error):
             run(dense(0))
+
+
+def test_a_text_of_numpys_is_a_text():
+    def run(captured):
+        step = lambda x, name: getattr(np, name)(x) * len(name)  # noqa: E731
+        if captured:
+            step = fl.captured(step)
+        names = [np.str_(name) for name in ("sin", "sin", "sin", "tanh", "tanh", "tanh", "sin")]
+        found = [step(dense(i), name).tobytes() for i, name in enumerate(names)]
+        return found, len(step.plans) if captured else 2
+
+    assert run(True) == run(False)
+
+
+# -- refused, in words -------------------------------------------------------------------------------------------------
+
+
+def set_shape(x):
+    y = x * 2
+    y.shape = (2, 2)
+    return y
+
+
+def set_flat(x):
+    y = x * 2
+    y.flat = 3
+    return y
+
+
+def parts_into(x):
+    whole = np.zeros_like(x)
+    return np.modf(x, out=(None, whole))[0] + whole
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (lambda x: copy.copy(x), "test_calls.py, line .*with copy.copy, of what the step computes .*x.copy()"),
+        (lambda x: copy.deepcopy(x), "test_calls.py, line .*copy.deepcopy of what the step computes"),
+        (lambda x, n=TWO: x.reshape(n, 2), "np.reshape with positions .*such as int"),
+        (lambda x: x.put([0], 5), r"x.put can't .*np.put"),
+        (set_flat, r"x.flat = … .*x\[...\] = …"),
+        (set_shape, "x.shape = … .*x.reshape"),
+        (lambda x: x.setflags(write=False), "x.setflags can't"),
+        (parts_into, "np.modf into arrays that are given as out"),
+    ],
+)
+def test_what_a_replay_cannot_do_is_refused_by_name(step, words):
+    with pytest.raises(fl.CaptureError, match=words):
+        fl.captured(step)(dense(0), *(step.__defaults__ or ()))
+
+
+@pytest.mark.parametrize("read", [fl.cpu, lambda x: x.get()])
+def test_a_copy_to_the_host_is_refused_by_name(read):
+    with fl.simulate_gpu(), pytest.raises(fl.CaptureError, match=r"a copy to the host \(fl.cpu\(x\), x.get\(\)\)"):
+        fl.captured(lambda x: read(x * 2))(to_gpu(dense(0)))
+
+
+@pytest.mark.parametrize("function", [np.emath.sqrt, np.emath.log, np.roots])
+@pytest.mark.parametrize("is_complex_first", [False, True])
+def test_a_result_whose_type_depends_on_values_is_refused_in_a_replay(function, is_complex_first):
+    with_complex, with_real = np.array([1.0, 0.0, 4.0]), np.array([1.0, 5.0, 4.0])
+    if function is not np.roots:
+        with_complex = -with_complex - 1
+    first, second = with_real, with_complex
+    if is_complex_first:
+        first, second = with_complex, with_real
+    run = fl.captured(lambda x: function(x))
+    for _ in range(3):
+        run(first)
+    with pytest.raises(fl.CaptureError, match=r"a result has type \w+ now, and \w+ when") as caught:
+        run(second)
+    assert any("test_calls.py, line" in note for note in caught.value.__notes__)
+
+
+def test_a_result_whose_shape_depends_on_values_is_named_while_it_is_recorded():
+    run = fl.captured(lambda x: np.bincount(x))
+    with pytest.raises(fl.CaptureError, match=r"the result of bincount has shape \(3,\) .*and shape \(4,\)"):
+        for length in (5, 4, 3):
+            run(np.array([0, 1, length - 1]))
