@@ -53,6 +53,7 @@ _TRAITS: dict[Any, Traits] = {
     np.extract: Traits(by_value=True),
     np.flatnonzero: Traits(by_value=True),
     np.nonzero: Traits(by_value=True),
+    np.real_if_close: Traits(by_value=True),
     np.trim_zeros: Traits(by_value=True),
     np.unique: Traits(by_value=True),
     np.median: Traits(overwrites_if=_OVERWRITE),
