@@ -154,6 +154,23 @@ def test_a_rate_is_read_and_what_is_replaced_is_recorded_again():
     assert captures(step, *changes) == [1, 1, 2, 3, 4]
 
 
+def test_a_number_outside_that_changes_at_every_call_is_refused_at_the_third():
+    own = types.SimpleNamespace(rate=1.0, array=np.ones((), np.float32))
+    step = fl.captured(lambda x: x * own.rate)
+    assert captures(step) == [1]
+    for _ in range(2):
+        own.rate /= 2
+        step(X)
+    own.rate /= 2
+    with pytest.raises(fl.CaptureError, match=r"line \d+: it's called with 0\.125, and the time before with 0\.25"):
+        step(X)
+    instead = fl.captured(lambda x, rate: x * rate * own.array)
+    for i in range(8):
+        own.array[...] = i
+        assert (instead(X, np.float32(i)) == X * np.float32(i) * np.float32(i)).all()
+    assert instead._captures == 1
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_clipnorm_raises_as_its_written_and_not_in_a_captured_step():
     step, _, _ = trained(fl.OptimiserChain(fl.ClipNorm(1.0), fl.Descent(0.1)))
