@@ -23,8 +23,13 @@ def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, 
         return MISSED
     after_replay = held.values()
     held.put_back()
-    result = step.eager(*args, **kwargs)
     name = step.__qualname__
+    try:
+        result = step.eager(*args, **kwargs)
+    except Exception as error:
+        raise CaptureError(
+            f"{name}: the step itself raises {type(error).__name__} here, and a replay doesn't: {error}"
+        ) from error
     for place, one, two in zip(held.names, after_replay, held.values()):
         if not is_same_result(one, two, name):
             raise CaptureError(

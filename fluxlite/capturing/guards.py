@@ -21,7 +21,9 @@ def guards(places: Places, writer: Writer) -> list[str]:
         if not place.is_item or id(place.owner) not in boxes:
             found.append(f"{lookup(place, writer)} is not {writer.thing(place.value)}")
     for place in places.values:
-        if place.value is not GONE:
+        if place.value is GONE:
+            found.append(f"{writer.thing(place.now)}() is not gone")
+        else:
             found.append(_differs(lookup(place, writer), place.value, writer))
     for container in places.containers:
         found += _guards_of(container, carried, writer)
@@ -92,6 +94,8 @@ def _guards_of(container: Container, carried: set, writer: Writer) -> list[str]:
         keys = list(range(count))
     if count <= _FEW and all(type(key) in (str, int) for key in keys):
         quick = [f"len({box}) != {count}"]
+        if container.keys and container.of is None:  # a step may go through a dict, in its order
+            quick = [f"[*{box}] != {writer.thing(keys)}"]
         for key, value in zip(keys, values):
             if value is not ANYTHING:
                 quick.append(f"{box}[{key!r}] is not {writer.thing(value)}")

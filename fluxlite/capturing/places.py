@@ -141,7 +141,7 @@ def bits_of(x: complex) -> bytes:
     return struct.pack("dd", x.real, x.imag)
 
 
-_BY_VALUE = {int, float, str, bytes, bool, complex, tuple, np.dtype, range, slice}
+_BY_VALUE = {int, float, str, bytes, bool, complex, tuple, np.str_, np.bytes_, np.dtype, range, slice}
 
 
 class Places:

@@ -4,11 +4,14 @@ A `Program` is what one run of a step did: a list of `Call`. It knows which memo
 outside (parameters, an optimizer's memory, constants), and how to put back what the run changed.
 """
 
+import copy
 import functools
+import itertools
 import operator
 import os
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -28,9 +31,10 @@ class Line(str):
 
 
 def _libraries() -> tuple[str, ...]:
-    """Folders whose lines aren't the user's. The simulated GPU is loaded when it's first used."""
+    """Folders, and a file, whose lines aren't the user's. The simulated GPU is loaded when it's first used."""
     names = [name for name in ("fluxlite", "numpy", "simgpu") if name in sys.modules]
-    return tuple([f"{sys.modules[name].__path__[0]}{os.sep}" for name in names])
+    folders = [f"{sys.modules[name].__path__[0]}{os.sep}" for name in names]
+    return (*folders, copy.__file__)
 
 
 def users_line() -> Line:
@@ -260,6 +264,7 @@ class Program:
         self.rebindings: list = []  # what it assigned to places that hold arrays: `Rebinding`
         self.refused: CaptureError | None = None  # what another thread did
         self._errors: Any = np.geterr()
+        self._filters = tuple(warnings.filters)
         self._count = 0  # of numbers that the host computes
         self._read: dict[tuple, Number] = {}  # by the owner's id and the path
         self._undo: dict[Any, Callable[[], None]] = {}
@@ -272,11 +277,18 @@ class Program:
         call.errors = {kind: what for kind, what in now.items() if what != self._errors[kind]}
         if {"raise", "call"} & set(call.errors.values()):
             raise refusal("np.errstate(…) that raises or calls")
+        if self._turns_warnings_into_errors():
+            raise refusal("a call whose warnings are errors", "Filter them before the call, around all of it")
         self.calls.append(call)
         for x in call.changes:
             root = root_of(x)
             if id(root) in self._watched:
                 self._watched[id(root)] = (root, fingerprint(root))
+
+    def _turns_warnings_into_errors(self) -> bool:
+        """Whether the step has added such a filter, as ``warnings.simplefilter("error")`` does."""
+        added = itertools.takewhile(lambda x: x not in self._filters[:1], warnings.filters)  # they come first
+        return any(action == "error" for action, *_ in added)
 
     def new(self, x: Any) -> np.ndarray:
         """`x`, which a call has just made, is a buffer from now on."""

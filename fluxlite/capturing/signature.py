@@ -182,7 +182,7 @@ class DeviceArray(HostArray):
 
 class NumPyNumber(HostArray):
     def has(self, cls: type) -> bool:
-        return issubclass(cls, np.generic)
+        return issubclass(cls, np.generic) and not issubclass(cls, (str, bytes))
 
     def signature(self, x: Any, given: Given) -> Any:
         if isinstance(x, np.void):
