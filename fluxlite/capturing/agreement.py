@@ -19,7 +19,17 @@ def disagreement(first: Program, second: Program) -> str:
         longer = max(first.calls, second.calls, key=len)
         line = longer[min(len(first.calls), len(second.calls))].line
         return f"{line}: this is computed in one run, and not in the one before. A replay would always do the same"
+    if _assigned(first, sides[0]) != _assigned(second, sides[1]):
+        return (
+            "the step assigns something else than the time before: a replay would always do the same. Assign to the "
+            "same names at each call, or capture each way by itself"
+        )
     return ""
+
+
+def _assigned(program: Program, side: "_Side") -> list:
+    """Equal for two runs that assign what they compute in the same way to the same places."""
+    return [(x.place.which(), x.structure.terms(), side.terms(x.arrays), x.are_numbers) for x in program.rebindings]
 
 
 def _other_call(one: Call, two: Call, sides: "tuple[_Side, _Side]") -> str:
@@ -35,11 +45,31 @@ def _other_call(one: Call, two: Call, sides: "tuple[_Side, _Side]") -> str:
             f"{two.line}: it's called with {_few(now)}, and the time before with {_few(before)}. A "
             "replay would repeat one of them. Make it an argument of the step, as an array or np.float32(…)"
         )
+    if is_same:
+        return _words_for_other_arrays(one, two)
     return (
         f"the step does something else than the time before: {one.line} ({_name(one)}), then {two.line} "
         f"({_name(two)}). A "
         "replay would always do the same: let the arrays decide, with np.where, or capture each way by itself"
     )
+
+
+def _words_for_other_arrays(one: Call, two: Call) -> str:
+    """What to say of the same call with other arrays, or with a result that's not as it was."""
+    before, now = _shapes_and_types(one.writes()), _shapes_and_types(two.writes())
+    if _shapes_and_types(one.reads()) == _shapes_and_types(two.reads()) and before != now:
+        return (
+            f"{two.line}: the result of {_name(two)} has {now}, and {before} the time before: that depends on values, "
+            "and a replay's can't"
+        )
+    return (
+        f"{two.line}: {_name(two)} gets other arrays than the time before. A replay would always take the same: let "
+        "the arrays decide, with np.where, or capture each way by itself"
+    )
+
+
+def _shapes_and_types(arrays: list[np.ndarray]) -> str:
+    return ", ".join(f"shape {x.shape} of {x.dtype}" for x in arrays)
 
 
 def _other_arrays(one: Call, two: Call, first: Program) -> str:

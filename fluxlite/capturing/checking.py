@@ -16,15 +16,20 @@ from .search import reachable_places
 def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, kwargs: dict) -> Any:
     """What ``step(*args)`` gives, after a replay of the same call has come to the same; `MISSED` if that missed."""
     places = reachable_places(step.eager, others)
+    places.carry({place.which() for place in plan.carried})
     held = _Held(places, [x for x in arrays if not isinstance(x, np.generic)], generators_of(plan.calls))
     replayed = plan.run(args, kwargs)
     if replayed is MISSED:
         return MISSED
     after_replay = held.values()
     held.put_back()
-    result = step.eager(*args, **kwargs)
-    held.keep_in_place()
     name = step.__qualname__
+    try:
+        result = step.eager(*args, **kwargs)
+    except Exception as error:
+        raise CaptureError(
+            f"{name}: the step itself raises {type(error).__name__} here, and a replay doesn't: {error}"
+        ) from error
     for place, one, two in zip(held.names, after_replay, held.values()):
         if not is_same_result(one, two, name):
             raise CaptureError(
@@ -40,33 +45,28 @@ def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, 
 
 
 class _Held:
-    """The arrays, counts and generators that a step can reach, so that they can be put back."""
+    """The arrays, counts and generators that a step can reach, and where, so that they can be put back."""
 
     def __init__(self, places: Places, arrays: list[np.ndarray], generators: list) -> None:
         found: list[Place] = [place for place in places.arrays if is_real_array(place.value)]
-        self.names = [str(place) for place in found] + ["an argument"] * len(arrays)
-        self._places = found
+        self._places = [*found, *[place for place in places.carried if place not in found]]
         self._arrays = [place.value for place in found] + arrays
+        self.names = [str(place) for place in (*self._places, *found)] + ["an argument"] * len(arrays)
         self._memories = [leaf.memory for leaf in places.leaves]
         self._generators = generators  # others may be another thread's, which goes on drawing
         self.names += ["an optimizer's count"] * len(self._memories) + ["a generator"] * len(self._generators)
         self._before = self.values()
 
     def values(self) -> list:
+        now = [_copy(place.now()) for place in self._places]
         counts = [_counts(memory) for memory in self._memories]
         states = [_state_of(generator) for generator in self._generators]
-        return [*[values_of(x).copy() for x in self._arrays], *counts, *states]
-
-    def keep_in_place(self) -> None:
-        """State that the step has assigned, such as a running mean, is in the array that was there, as in a replay."""
-        for place in self._places:
-            now = place.now()
-            if now is not place.value and getattr(now, "shape", None) == place.value.shape:
-                values_of(place.value)[...] = values_of(now)
-                place.assign(place.value)
+        return [*now, *map(_copy, self._arrays), *counts, *states]
 
     def put_back(self) -> None:
-        before = iter(self._before)
+        for place in self._places:  # the step may have assigned another array
+            place.assign(place.value)
+        before = iter(self._before[len(self._places) :])
         for x in self._arrays:
             values = next(before)
             if values_of(x).tobytes() != values.tobytes():  # also where only the sign of a zero is another
@@ -75,6 +75,15 @@ class _Held:
             _put_counts(memory, next(before))
         for generator in self._generators:
             _put_state(generator, next(before))
+
+
+def _copy(x: Any) -> Any:
+    """What's in an array now, or in a tuple with some."""
+    if is_real_array(x):
+        return values_of(x).copy()
+    if isinstance(x, tuple):
+        return tuple(map(_copy, x))
+    return x
 
 
 def _state_of(generator: Any) -> Any:

@@ -38,6 +38,7 @@ _TRAITS: dict[Any, Traits] = {
     np.transpose: Traits(never_raises=True),
     operator.getitem: Traits(shape_follows=True),  # an index may be out of range
     np.take_along_axis: Traits(shape_follows=True),
+    np.ndarray.fill: Traits(never_raises=True, assigns=True),
     np.copyto: Traits(never_raises=True, assigns=True),
     operator.setitem: Traits(assigns=True),
     np.fill_diagonal: Traits(assigns=True),
@@ -52,6 +53,7 @@ _TRAITS: dict[Any, Traits] = {
     np.extract: Traits(by_value=True),
     np.flatnonzero: Traits(by_value=True),
     np.nonzero: Traits(by_value=True),
+    np.real_if_close: Traits(by_value=True),
     np.trim_zeros: Traits(by_value=True),
     np.unique: Traits(by_value=True),
     np.median: Traits(overwrites_if=_OVERWRITE),

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from .places import GONE, Container, Place, Places, same
+from .places import ANYTHING, GONE, Container, Place, Places, same
 from .writer import Writer
 
 LOOKING_FAILED = (AttributeError, LookupError, ValueError)  # what a guard may raise: something is gone
@@ -14,14 +14,19 @@ def guards(places: Places, writer: Writer) -> list[str]:
     """Conditions, any of which means that the step would do something else now."""
     found = []
     boxes = {id(container.box) for container in places.containers}
+    carried = {place.which() for place in places.carried}
     for place in places.arrays:
+        if place.which() in carried:
+            continue  # it's an input
         if not place.is_item or id(place.owner) not in boxes:
-            found.append(f"{_lookup(place, writer)} is not {writer.thing(place.value)}")
+            found.append(f"{lookup(place, writer)} is not {writer.thing(place.value)}")
     for place in places.values:
-        if place.value is not GONE:
-            found.append(_differs(_lookup(place, writer), place.value, writer))
+        if place.value is GONE:
+            found.append(f"{writer.thing(place.now)}() is not gone")
+        else:
+            found.append(_differs(lookup(place, writer), place.value, writer))
     for container in places.containers:
-        found += _guards_of(container, writer)
+        found += _guards_of(container, carried, writer)
     for variable, value in places.variables:
         found.append(_differs(f"{writer.thing(variable)}.get(gone)", value, writer))
     for names, name in places.absent:
@@ -46,11 +51,23 @@ def in_few_lines(conditions: list[str]) -> list[str]:
     return [" or ".join(f"({condition})" for condition in group) for group in groups]
 
 
-def _lookup(place: Place, writer: Writer) -> str:
+def lookup(place: Place, writer: Writer) -> str:
     """What is at a place now."""
     if place.is_item:
         return f"{writer.thing(place.owner)}[{place.key!r}]"
     return f"{writer.thing(place.owner)}.{place.key}"
+
+
+def assignment(place: Place, value: str, writer: Writer) -> str:
+    """The statement that puts `value`, an expression, at a place, as `Place.assign` does."""
+    if place.of is not None:
+        return f"setattr({writer.thing(place.of)}, {place.key!r}, {value})"
+    owner = writer.thing(place.owner)
+    if place.is_item:
+        return f"{owner}[{writer.name(place.key)}] = {value}"
+    if hasattr(type(place.owner), "__dataclass_fields__"):  # it may be frozen
+        return f"{writer.thing(object.__setattr__)}({owner}, {place.key!r}, {value})"
+    return f"{owner}.{place.key} = {value}"
 
 
 def _differs(now: str, before: Any, writer: Writer) -> str:
@@ -58,21 +75,30 @@ def _differs(now: str, before: Any, writer: Writer) -> str:
     return f"{now} is not {writer.thing(before)} and not same({now}, {writer.thing(before)})"
 
 
-def _guards_of(container: Container, writer: Writer) -> list[str]:
+def _guards_of(container: Container, carried: set, writer: Writer) -> list[str]:
     box = writer.thing(container.box)
+    items = container.before()
+    for key in items:
+        if (id(container.box), key) in carried:
+            items[key] = ANYTHING
+    values = list(items.values())
     found = []
     if container.of is not None:
         found.append(f"{writer.thing(container.of)}.__dict__ is not {box}")
     if isinstance(container.box, (set, frozenset)):
         return [*found, f"{box} != {writer.thing(set(container.values))}"]
-    slow = f"not same_contents({box}, {writer.thing(container.keys)}, {writer.thing(container.values)})"
+    slow = f"not same_contents({box}, {writer.thing(container.keys)}, {writer.thing(values)})"
     count = len(container.values)
     keys = container.keys
     if keys is None:
         keys = list(range(count))
     if count <= _FEW and all(type(key) in (str, int) for key in keys):
         quick = [f"len({box}) != {count}"]
-        quick += [f"{box}[{key!r}] is not {writer.thing(value)}" for key, value in zip(keys, container.values)]
+        if container.keys and container.of is None:  # a step may go through a dict, in its order
+            quick = [f"[*{box}] != {writer.thing(keys)}"]
+        for key, value in zip(keys, values):
+            if value is not ANYTHING:
+                quick.append(f"{box}[{key!r}] is not {writer.thing(value)}")
         return [*found, f"({' or '.join(quick)}) and {slow}"]
     return [*found, slow]
 

@@ -82,7 +82,7 @@ def constant_calls(program: Program, calls: list[Call]) -> list[Call]:
         for x in call.writes():
             key = id(root_of(x))
             writers[key] = writers.get(key, 0) + 1
-    inputs = set(map(id, program.inputs))
+    inputs = {id(root_of(x)) for x in program.inputs}
     constant: set[int] = set()  # memory
     found = []
     for call in calls:

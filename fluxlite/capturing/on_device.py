@@ -19,7 +19,6 @@ from .optimizing import take_captured_step
 from .plan import Plan
 from .program import (
     Call,
-    CaptureError,
     Number,
     Program,
     arrays_in,
@@ -38,14 +37,16 @@ from .recorded import (
     change,
     name_of,
     record_in_place,
+    refusing,
     replaced,
     several,
     stand_ins_on_devices,
     to_notes,
     to_values,
+    without_out,
     wrap,
 )
-from .writer import Writer
+from .writer import Writer, check_alike
 
 _ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "store")  # kinds that a device's calls never have
 
@@ -146,13 +147,14 @@ class CapturedOnDevice(CapturedArray):
     def __pow__(self, other: Any) -> Any:
         return _call(self.program, operator.pow, (self, other), {})
 
+    get = refusing("a copy to the host (fl.cpu(x), x.get())", "Return it, and copy it after the call")
+    host_values = property(get)
     device = property(lambda self: self.value.device)
 
 
 def _record_function(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    out = kwargs.get("out")
+    args, kwargs, out = without_out(function, args, kwargs)
     if out is not None:
-        kwargs = {key: value for key, value in kwargs.items() if key != "out"}
         return call_into(program, function, args, kwargs, out, "out")
     return _call(program, function, args, kwargs)
 
@@ -320,11 +322,7 @@ def put(out: Any, made: Any) -> None:
         for one, other in zip(out, made):
             put(one, other)
         return
-    if out.shape != made.shape:
-        raise CaptureError(
-            f"a result has shape {made.shape} now, and {out.shape} when the step was captured: its shape depends "
-            "on values, and a replay's can't"
-        )
+    check_alike(out, made)
     values = values_of(made)
     if values is not values_of(out):
         np.copyto(values_of(out), values)

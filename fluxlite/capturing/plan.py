@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .guards import LOOKING_FAILED, guards, in_few_lines
+from .guards import LOOKING_FAILED, assignment, guards, in_few_lines, lookup
 from .interrupts import Statement, can_be_repeated, is_done, protect, uninterrupted
 from .layout import Layout
 from .liveness import Liveness
 from .overlaps import pairs_to_keep_apart
-from .places import Places
-from .program import Call, Program, root_of
+from .places import Places, Rebinding
+from .program import Call, Program, are_one, own_copy, root_of, way_to_copy
 from .results import Part
 from .signature import checks
 from .writer import Writer
@@ -44,7 +44,8 @@ class Plan:
     def __init__(
         self, program: Program, places: Places, arguments: tuple[tuple, dict[str, Any]], results: Results
     ) -> None:
-        liveness = Liveness(program, results.arrays)
+        rebound = [x for rebinding in places.rebindings for x in rebinding.arrays]
+        liveness = Liveness(program, [*results.arrays, *made_by(program, rebound)])
         self.calls = self.arrange(program, liveness.calls)
         layout = self.lay_out(program, liveness.full_at_the_start(), liveness.full_at_the_end())
         writer = self.writer_for(layout, liveness.as_they_come)
@@ -53,18 +54,20 @@ class Plan:
         text = Text(program, self.calls, liveness, writer)
         text.add_guards(places, arguments)
         text.add_inputs()
-        text.add_calls()
+        text.add_calls(places.rebindings)
         text.add_results(results)
         self.source = "\n".join(text.lines)
         self._users_lines = text.users_lines
         self._changing = text.changing
         self.space = writer.space
         self.space |= {"missed": MISSED, "looking_failed": LOOKING_FAILED, "finish": self.finish}
+        self.space["own_copy"] = own_copy
         exec(compile(self.source, "<captured>", "exec"), self.space)  # noqa: S102  (our own statements)
         self.run = self.space["replay"]
         self.finish_writing()
         self.held: list[Any] = []  # arguments that can't be held weakly
         self._keep_alive = (program.made, places)  # whose ids the replay knows
+        self.carried = places.carried
         self._noted = len(program.calls)
         self._once = len(liveness.constants)
         self._bytes = (layout.size, layout.unshared)
@@ -120,6 +123,12 @@ class Plan:
                 exec(statement.text, names)  # noqa: S102  (our own statement)
 
 
+def made_by(program: Program, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """Those of the arrays that the program computes: neither inputs nor from outside."""
+    inputs = {id(root_of(x)) for x in program.inputs}
+    return [x for x in arrays if id(root_of(x)) in program.made.keys() - inputs]
+
+
 class Text:
     """The lines of a replay, while they're written, part by part."""
 
@@ -136,13 +145,22 @@ class Text:
     def add_guards(self, places: Places, arguments: tuple[tuple, dict[str, Any]]) -> None:
         """The arguments are taken as x0, x1, …; all has to be as it was."""
         self._add("try:")
-        for line in checks(arguments[0], arguments[1], self._writer):
+        carried = [(place.value, lookup(place, self._writer)) for place in places.carried]
+        for line in checks(arguments[0], arguments[1], carried, self._writer):
             self._add(line, depth=2)
         for condition in in_few_lines(guards(places, self._writer)):
             self._add(f"if {condition}: return missed", depth=2)
         self._add("except looking_failed:\n    return missed")
-        for condition in self._overlaps():
+        for condition in [*self._identities(places), *self._overlaps()]:
             self._add(f"if {condition}: return missed")
+
+    def _identities(self, places: Places) -> list[str]:
+        """Tests for a step that asks whether one array is another: inputs are neither one another nor from outside."""
+        if not places.asks_for_identity or not self._arguments:
+            return []
+        ids = [f"id({argument})" for argument in self._arguments]
+        outside = self._writer.thing(places.ids_outside())
+        return [f"len({{{', '.join(ids)}}}) != {len(ids)}", *[f"{x} in {outside}" for x in ids]]
 
     def _overlaps(self) -> list[str]:
         """Tests for two names of one piece of memory, of which one is changed, and the other is a copy in a replay."""
@@ -165,22 +183,63 @@ class Text:
         for argument, buffer in self._copied():
             self._add(f"copyto({buffer}, {argument})")
 
-    def add_calls(self) -> None:
+    def add_calls(self, rebindings: list[Rebinding]) -> None:
         """Up to the first change of something outside, an error may come at any time; then the rest is made first."""
         first = self._first_change()
         for call in self._calls[:first]:
             self._add_call(call, self._writer.statement(call), depth=1)
         changed = [i for i, x in enumerate(self._program.inputs) if id(root_of(x)) in self._changed]
-        if first == len(self._calls) and not changed:
+        if first == len(self._calls) and not changed and not rebindings:
             return
         self._add("try:")
         for call in self._calls[first:]:
             text = protect(call, self._writer.statement(call))
             self.changing.append(Statement(text, self._add_call(call, text, depth=2), can_be_repeated(call)))
         for i in changed:
-            text = f"copyto({self._arguments[i]}, {self._writer.name(self._program.inputs[i])})"
-            self.changing.append(Statement(text, self._add(text, depth=2), can_be_repeated=True))
+            self._add_change(f"copyto({self._arguments[i]}, {self._writer.name(self._program.inputs[i])})")
+        for text in self._assignments(rebindings):
+            self._add_change(text)
         self._add("except BaseException as error:\n    finish(error, locals())\n    raise")
+
+    def _add_change(self, text: str) -> None:
+        self.changing.append(Statement(text, self._add(text, depth=2), can_be_repeated=True))
+
+    def _assignments(self, rebindings: list[Rebinding]) -> list[str]:
+        """The places that the step gives another array get a new one. Two that get the same one share it."""
+        names: dict[str, str] = {}  # of new arrays, by how they're made
+        found = []
+        for place, structure, arrays, are_numbers in rebindings:
+            values = list(map(self._kept, arrays, are_numbers))
+            for i, made in enumerate(values):
+                if made not in names:
+                    names[made] = made
+                    if made.endswith(")"):
+                        names[made] = f"new{len(names)}"
+                        found.append(f"{names[made]} = {made}")
+                values[i] = names[made]
+            found.append(assignment(place, structure.expression(values, self._writer), self._writer))
+        return found
+
+    def _kept(self, x: np.ndarray, is_number: bool) -> str:
+        """What a place gets: the very array, if it came from outside, or a copy."""
+        for argument, copy in zip(self._arguments, self._program.inputs):
+            if are_one(x, copy):
+                return argument
+        if id(root_of(x)) not in self._program.made:
+            return self._writer.thing(x)
+        return self._own(x, is_number)
+
+    def _own(self, x: np.ndarray, is_number: bool) -> str:
+        """A copy that's the caller's own, as `own_copy` makes it."""
+        name = self._writer.name(x)
+        if is_number:
+            return f"{name}[()]"
+        order = way_to_copy(x)
+        if order is None:
+            return f"own_copy({name})"
+        if order == "C":
+            return f"{name}.copy()"
+        return f"{name}.copy({order!r})"
 
     def _first_change(self) -> int:
         """Which call is the first that changes something outside; if there's none, one after the last."""
@@ -190,13 +249,7 @@ class Text:
         return len(self._calls)
 
     def add_results(self, results: Results) -> None:
-        values = []
-        for x, is_number in zip(results.arrays, results.are_numbers):
-            value = self._writer.name(x)
-            if is_number:
-                values.append(f"{value}[()]")
-            else:
-                values.append(f"{value}.copy()")
+        values = list(map(self._own, results.arrays, results.are_numbers))
         self._add(f"return {results.structure.expression(values, self._writer)}")
 
     def _add_call(self, call: Call, text: str, depth: int) -> range:

@@ -4,11 +4,14 @@ A `Program` is what one run of a step did: a list of `Call`. It knows which memo
 outside (parameters, an optimizer's memory, constants), and how to put back what the run changed.
 """
 
+import copy
 import functools
+import itertools
 import operator
 import os
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..array_kinds import array_kind
+from ..tree.ties import on_card_of
 
 
 class CaptureError(RuntimeError):
@@ -27,9 +31,10 @@ class Line(str):
 
 
 def _libraries() -> tuple[str, ...]:
-    """Folders whose lines aren't the user's. The simulated GPU is loaded when it's first used."""
+    """Folders, and a file, whose lines aren't the user's. The simulated GPU is loaded when it's first used."""
     names = [name for name in ("fluxlite", "numpy", "simgpu") if name in sys.modules]
-    return tuple([f"{sys.modules[name].__path__[0]}{os.sep}" for name in names])
+    folders = [f"{sys.modules[name].__path__[0]}{os.sep}" for name in names]
+    return (*folders, copy.__file__)
 
 
 def users_line() -> Line:
@@ -94,10 +99,54 @@ def root_of(x: Any) -> np.ndarray:
     x = values_of(x)
     base: Any = x.base
     while base is not None:
-        if type(base) is np.ndarray:
+        if type(base) in (np.ndarray, np.memmap):
             x = base
         base = getattr(base, "base", None)  # NumPy puts an object of its own between a window and its array
     return x
+
+
+def are_one(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays are views of the same numbers."""
+    return values_of(x).__array_interface__ == values_of(y).__array_interface__
+
+
+def copy_in_order(x: np.ndarray) -> np.ndarray:
+    """A copy with the strides of `x`, so that NumPy adds up in the same order."""
+    copy = np.empty_like(x)
+    if copy.strides != x.strides and x.size:
+        low, high = np.lib.array_utils.byte_bounds(x)
+        memory = np.empty(high - low, np.uint8)
+        offset = x.__array_interface__["data"][0] - low
+        copy = np.ndarray(x.shape, x.dtype, memory, offset, x.strides)
+    copy[...] = x
+    return copy
+
+
+def own_copy(x: Any, is_number: bool = False) -> Any:
+    """A copy that's the caller's own, as the step would have given it: a number of NumPy's, or in the same order."""
+    if is_number:
+        return x[()]
+    how = way_to_copy(x)
+    if how is None:
+        copy = copy_in_order(x)
+        copy.flags.writeable = not _repeats(x)
+        return copy
+    with on_card_of(x):
+        return x.copy(how)
+
+
+def way_to_copy(x: Any) -> str | None:
+    """The `order` with which NumPy makes a copy that has the strides of `x`; None if there's none."""
+    if x.flags.c_contiguous:
+        return "C"
+    if on_device(x) or np.empty_like(x).strides == x.strides:
+        return "K"
+    return None
+
+
+def _repeats(x: np.ndarray) -> bool:
+    """Whether several elements are one number in memory, as np.broadcast_to gives: such an array is read-only."""
+    return any(step == 0 and length > 1 for step, length in zip(x.strides, x.shape))
 
 
 def check_plain(x: np.ndarray, what: str) -> None:
@@ -212,8 +261,10 @@ class Program:
         self.kind_of_device: Any = None
         self.thread = threading.get_ident()
         self.result: Any = None  # the structure of what the step gave
+        self.rebindings: list = []  # what it assigned to places that hold arrays: `Rebinding`
         self.refused: CaptureError | None = None  # what another thread did
         self._errors: Any = np.geterr()
+        self._filters = tuple(warnings.filters)
         self._count = 0  # of numbers that the host computes
         self._read: dict[tuple, Number] = {}  # by the owner's id and the path
         self._undo: dict[Any, Callable[[], None]] = {}
@@ -226,11 +277,18 @@ class Program:
         call.errors = {kind: what for kind, what in now.items() if what != self._errors[kind]}
         if {"raise", "call"} & set(call.errors.values()):
             raise refusal("np.errstate(…) that raises or calls")
+        if self._turns_warnings_into_errors():
+            raise refusal("a call whose warnings are errors", "Filter them before the call, around all of it")
         self.calls.append(call)
         for x in call.changes:
             root = root_of(x)
             if id(root) in self._watched:
                 self._watched[id(root)] = (root, fingerprint(root))
+
+    def _turns_warnings_into_errors(self) -> bool:
+        """Whether the step has added such a filter, as ``warnings.simplefilter("error")`` does."""
+        added = itertools.takewhile(lambda x: x not in self._filters[:1], warnings.filters)  # they come first
+        return any(action == "error" for action, *_ in added)
 
     def new(self, x: Any) -> np.ndarray:
         """`x`, which a call has just made, is a buffer from now on."""

@@ -25,13 +25,13 @@ from .program import (
     Call,
     Number,
     Program,
+    are_one,
     arrays_in,
     is_real_array,
     on_device,
     refusal,
     root_of,
     users_line,
-    values_of,
 )  # fmt: skip
 
 NUMBERS = (bool, int, float)
@@ -40,6 +40,7 @@ QUESTIONS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscompl
               np.may_share_memory, np.shares_memory}  # fmt: skip
 _FILLED = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
 MADE_LIKE = {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.array, np.asarray, np.tri, np.identity}
+_FIXES_FOR_POSITIONS = {operator.getitem: "x[np.array([i])] makes a copy of a row"}
 _HAVE_OUT = {np.concatenate, np.einsum, np.dot, np.cumsum, np.argmax, np.argmin}
 _METHODS_OF_ARRAYS = {np.ndarray.astype, np.ndarray.copy, np.ndarray.flatten}  # NumPy's numbers have others
 # NumPy itself calls these; they're quicker without the way there.
@@ -172,7 +173,7 @@ def _is_view(noted: Call, result: np.ndarray) -> bool:
     if roots != {own} and noted.function not in (np.broadcast_arrays, np.meshgrid):
         raise refusal(
             f"np.{name_of(noted.function)} with positions that are arrays or NumPy's numbers",
-            "x[np.array([i])] makes a copy of a row",
+            _FIXES_FOR_POSITIONS.get(noted.function, "Give it numbers of Python's, such as int(n)"),
         )
     return True
 
@@ -211,15 +212,13 @@ def change(
 
 def write(program: Program, target: np.ndarray, value: Any) -> None:
     """``target[...] = value``, noted."""
+    if type(value) in (*NUMBERS, complex):
+        change(program, np.ndarray.fill, (target, value), target)  # which refuses what an assignment does
+        return
     values = to_values(value)
     if is_real_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
         return
     change(program, np.copyto, (target, value), target, {"casting": "unsafe"})
-
-
-def are_one(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether two arrays are views of the same numbers."""
-    return values_of(x).__array_interface__ == values_of(y).__array_interface__
 
 
 def compute_number(program: Program, ufunc: Any, operands: tuple) -> Any:
@@ -229,7 +228,14 @@ def compute_number(program: Program, ufunc: Any, operands: tuple) -> Any:
     return CapturedNumber(program.compute_number(function, to_notes(operands), value), program)
 
 
-def _refusing(name: str, fix: str = "") -> Any:
+def _only(out: tuple, ufunc: Any) -> Any:
+    """Where the result of a ufunc goes that has one."""
+    if len(out) > 1:
+        raise refusal(f"np.{ufunc.__name__} into arrays that are given as out,", "Assign what it gives")
+    return out[0]
+
+
+def refusing(name: str, fix: str = "") -> Any:
     def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise refusal(f"{name} of what the step computes", fix)
 
@@ -240,13 +246,13 @@ class _Unreadable:
     """What would read a value: a replay would go on with the one that was there when the step was captured."""
 
     __slots__ = ()
-    __bool__ = _refusing("a decision (if x:, while x:)", "np.where chooses between two arrays")
-    __float__ = _refusing("float(x)", "Return it, and read it after the call")
-    __int__ = _refusing("int(x)")
-    __complex__ = _refusing("complex(x)")
-    __index__ = _refusing("the index or count")
-    __format__ = _refusing("printing", "Return it, and print it after the call")
-    __str__ = _refusing("printing", "Return it, and print it after the call")
+    __bool__ = refusing("a decision (if x:, while x:)", "np.where chooses between two arrays")
+    __float__ = refusing("float(x)", "Return it, and read it after the call")
+    __int__ = refusing("int(x)")
+    __complex__ = refusing("complex(x)")
+    __index__ = refusing("the index or count")
+    __format__ = refusing("printing", "Return it, and print it after the call")
+    __str__ = refusing("printing", "Return it, and print it after the call")
     __hash__ = object.__hash__
 
 
@@ -278,7 +284,7 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
             function = getattr(ufunc, method)
             kind = "reduce" if method == "reduce" else "out"
         if out:
-            (target,) = out
+            target = _only(out, ufunc)
             if isinstance(target, CapturedArray) and not target.is_number:
                 return call_into(self.program, function, inputs, kwargs, target, kind)
             if type(target) is np.ndarray:
@@ -360,35 +366,48 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"captured({self.value.dtype}, shape {self.value.shape})"
 
-    def sort(self, axis: int = -1) -> None:
-        change(self.program, np.ndarray.sort, (self, axis), self.value)
+    def sort(self, axis: int = -1, **kwargs: Any) -> None:
+        change(self.program, type(self.value).sort, (self, axis), self.value, kwargs)
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        return np.clip(self, min, max, out=out, **kwargs)  # type: ignore[call-overload]
 
     def __getattr__(self, name: str) -> NoReturn:
-        if not name.startswith("_") and hasattr(np.ndarray, name):
-            raise refusal(f"x.{name}")
+        kind = type(self.value)
+        if not name.startswith("_") and hasattr(kind, name):
+            raise refusal(f"x.{name}", "Use a function: np.put(x, …) for x.put, x[...] = … for x.flat")
         raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
-    real = property(lambda self: np.real(self))
-    imag = property(lambda self: np.imag(self))
-    shape = property(lambda self: self.value.shape)
+    def _set_real(self, value: Any) -> None:
+        self.real[...] = value
+
+    def _set_imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
+
+    real = property(lambda self: np.real(self), _set_real)
+    imag = property(lambda self: np.imag(self), _set_imag)
+    shape = property(lambda self: self.value.shape, refusing("x.shape = …", "x.reshape(…) gives another array"))
     ndim = property(lambda self: self.value.ndim)
     size = property(lambda self: self.value.size)
-    dtype = property(lambda self: self.value.dtype)
-    strides = property(lambda self: self.value.strides)
+    dtype = property(lambda self: self.value.dtype, refusing("x.dtype = …", "x.view(dtype) gives another array"))
+    strides = property(lambda self: self.value.strides, refusing("x.strides = …"))
+    flat = property(refusing("x.flat", "x.ravel() gives all in a row"), refusing("x.flat = …", "x[...] = …"))
     flags = property(lambda self: self.value.flags)
     base = property(lambda self: self.value.base)
     itemsize = property(lambda self: self.value.itemsize)
     nbytes = property(lambda self: self.value.nbytes)
 
-    item = _refusing("x.item()", "Return it, and read it after the call")
-    tolist = _refusing("x.tolist()", "Return it, and read it after the call")
-    __array__ = _refusing(
+    item = refusing("x.item()", "Return it, and read it after the call")
+    tolist = refusing("x.tolist()", "Return it, and read it after the call")
+    __array__ = refusing(
         "a plain array (np.asarray(x), y[...] = x, y[x])",
         "Make new arrays from those that the step has, as in np.zeros_like(x, shape=…), or before the call",
     )
-    __dlpack__ = _refusing("from_dlpack(x)")
-    __reduce_ex__ = _refusing("pickling or copying")
-    __deepcopy__ = _refusing("copy.deepcopy")
+    __dlpack__ = refusing("from_dlpack(x)")
+    __reduce_ex__ = refusing("pickling, or copying with copy.copy,", "x.copy()")
+    __deepcopy__ = refusing("copy.deepcopy", "x.copy()")
 
 
 def _parts_of(index: Any) -> tuple | None:
@@ -424,7 +443,7 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
         if is_operator and all(type(x) in (*NUMBERS, CapturedNumber) for x in inputs):
             return compute_number(self.program, ufunc, inputs)
         if out:
-            (target,) = out
+            target = _only(out, ufunc)
             return call_into(self.program, ufunc, inputs, kwargs, target, "ufunc")
         return call(self.program, ufunc, inputs, kwargs, "ufunc")
 
@@ -446,12 +465,27 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
 
 def answer(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """A question that needs no values is answered at once, and not noted."""
+    if function in (np.may_share_memory, np.shares_memory):
+        _check_memory_is_known(program, function, to_notes(args))
     return function(*to_values(args), **to_values(kwargs))
+
+
+def _check_memory_is_known(program: Program, function: Any, arrays: tuple) -> None:
+    """Raise if an argument is compared with another one, or with an array from outside: a replay has copies of them."""
+    roots = [root_of(x) for x in arrays_in(arrays)]
+    inputs = {id(root_of(x)) for x in program.inputs}
+    keys = set(map(id, roots))
+    others = [key for key in keys if key in inputs or key not in program.made]
+    if len(others) > 1 and inputs & keys:
+        raise refusal(f"np.{function.__name__} of an argument", "Ask before the call, and give the answer")
 
 
 def _record_filled(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """``np.zeros_like`` and its kin: a buffer, which each replay fills."""
-    made = wrap(program, program.new(answer(program, function, args, kwargs)))
+    constant = answer(program, function, args, kwargs)
+    if constant.dtype.kind not in "biufc":
+        return _copy_of(program, constant)  # a text's zero is ""
+    made = wrap(program, program.new(constant))
     if _FILLED[function] is not None:
         write(program, made.value, _FILLED[function])
     return made
@@ -461,8 +495,10 @@ def _record_full_like(program: Program, function: Any, args: tuple, kwargs: dict
     return _full_like(program, *args, **kwargs)
 
 
-def _full_like(program: Program, like: Any, fill_value: Any, **kwargs: Any) -> Any:
-    made = wrap(program, program.new(np.empty_like(to_values(like), **kwargs)))
+def _full_like(program: Program, a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    made = wrap(program, program.new(np.empty_like(to_values(a), *args, **kwargs)))
+    if type(fill_value) in NUMBERS:
+        fill_value = np.full((), fill_value, made.dtype).item()  # it's rounded where an assignment would refuse
     write(program, made.value, fill_value)
     return made
 
@@ -472,7 +508,10 @@ def _record_made_like(program: Program, function: Any, args: tuple, kwargs: dict
     kwargs = {key: value for key, value in kwargs.items() if key != "like"}
     if arrays_in((to_notes(args), to_notes(kwargs))):
         return call(program, function, args, kwargs)
-    constant = function(*args, **kwargs)
+    return _copy_of(program, function(*args, **kwargs))
+
+
+def _copy_of(program: Program, constant: np.ndarray) -> Any:
     made = wrap(program, program.new(np.empty_like(constant)))
     write(program, made.value, constant)
     return made
@@ -511,31 +550,36 @@ def _axis_and_keepdims(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any] | 
 
 def _record_function(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Any other function: into the array that's given as `out`, or into a buffer of its own."""
-    place = _place_of_out(function)
-    if place is not None and len(args) > place and args[place] is not None:
-        kwargs = {**kwargs, "out": args[place]}
-        args = args[:place]
-    out = kwargs.get("out")
+    args, kwargs, out = without_out(function, args, kwargs)
     if out is not None:
-        kwargs = {key: value for key, value in kwargs.items() if key != "out"}
         return call_into(program, function, args, kwargs, out, "out")
     kind = "out" if function in _HAVE_OUT else "copied"
     return call(program, function, args, kwargs, kind)
 
 
+def without_out(function: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any], Any]:
+    """The arguments of one of NumPy's functions without the array for its result, and that array; None without one."""
+    kwargs = dict(kwargs)
+    out = kwargs.pop("out", None)
+    names = _positional_names(function)
+    if "out" in names[: len(args)]:
+        place = names.index("out")
+        out = args[place]
+        kwargs |= zip(names[place + 1 :], args[place + 1 :])
+        args = args[:place]
+    return args, kwargs, out
+
+
 @functools.cache
-def _place_of_out(function: Any) -> int | None:
-    """Which positional argument of one of NumPy's functions is where the result goes; None if there's none."""
+def _positional_names(function: Any) -> list[str]:
+    """The names of a function's positional arguments; [] if it doesn't say."""
     if function is np.dot:
-        return 2
+        return ["a", "b", "out"]
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = inspect.signature(function).parameters.values()
     except ValueError:  # it's written in C, and says nothing
-        return None
-    for place, parameter in enumerate(parameters):
-        if parameter.name == "out" and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-            return place
-    return None
+        return []
+    return [x.name for x in parameters if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
 
 
 _WAYS: dict[Any, Callable] = {
@@ -565,22 +609,22 @@ class CapturedGenerator:
     """
 
     def __init__(self, generator: Any, program: Program) -> None:
-        self._generator = generator
+        self.generator = generator
         self._program = program
         self._others = set(threading.enumerate()) - {threading.current_thread()}
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         if threading.current_thread() in self._others:
-            return self._generator.random(size, dtype, out)
+            return self.generator.random(size, dtype, out)
         if size is None and out is None:
             raise refusal("a random number of Python's", "Draw an array: rng.random(shape)")
         if out is not None:
             raise refusal("random(out=…)", "Assign what rng.random(shape) gives")
-        return draw(self._program, self._generator, size, dtype)
+        return draw(self._program, self.generator, size, dtype)
 
     def __getattr__(self, name: str) -> Any:
         if threading.current_thread() in self._others:
-            return getattr(self._generator, name)
+            return getattr(self.generator, name)
         raise refusal(f"rng.{name}", "Draw with rng.random(shape, dtype=np.float32), and compute from that")
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..tree.ties import copy_of
 from .agreement import disagreement
 from .on_device import DevicePlan
 from .overlaps import pairs_to_keep_apart
+from .places import Place
 from .plan import Plan, Results
-from .program import CaptureError, Program, refusal, root_of, this_run, values_of
+from .program import CaptureError, Program, own_copy, refusal, root_of, this_run, values_of
 from .results import Part, structure_of
 from .search import reachable_places
 from .signature import StandIns
@@ -24,8 +24,9 @@ class Recording:
     """A run of `step` with these arguments, compared with an `earlier` one. If it's refused, all is put back."""
 
     def __init__(
-        self, step: Callable, args: tuple, kwargs: dict[str, Any], others: list, earlier: Program | None
-    ) -> None:
+        self, step: Callable, args: tuple, kwargs: dict[str, Any], others: list, earlier: Program | None,
+        carried: list[Place],
+    ) -> None:  # fmt: skip
         self._step = step
         self._name = getattr(step, "__qualname__", type(step).__name__)  # a partial has none
         self._args = args
@@ -33,6 +34,7 @@ class Recording:
         self._earlier = earlier
         self._given: list = []
         self._others = others
+        self._carried = {place.which() for place in carried}
         self.program = Program()
         self.places: Any = None
         if earlier is not None:
@@ -44,7 +46,7 @@ class Recording:
         state = _state_of_pythons_generators()
         this_run.refused = None
         try:
-            values = self._take_result(self._run_recorded())
+            values = self._run_recorded()
             self._has_drawn = _state_of_pythons_generators() != state
             self._check()
         except CaptureError:
@@ -52,6 +54,7 @@ class Recording:
             if self.places is not None:
                 self.places.put_back_attributes()
             raise
+        self.places.found = {}  # a plan holds no arguments
         return self._structure.filled(values)
 
     def _take_result(self, result: Any) -> list:
@@ -60,11 +63,11 @@ class Recording:
         if refused is not None:  # the step has caught it
             raise refused
         outputs: list = []
-        self._structure: Part = structure_of(result, outputs)
+        self._structure: Part = structure_of(result, outputs, self.places.found)
         self.program.result = self._structure
         self._outputs = [x.value for x in outputs]
         self._are_numbers = [x.is_number for x in outputs]
-        return [x[()] if is_number else copy_of(x) for x, is_number in zip(self._outputs, self._are_numbers)]
+        return list(map(own_copy, self._outputs, self._are_numbers))
 
     def _check(self) -> None:
         """Raise for what a replay would do otherwise, now that the step has returned."""
@@ -74,22 +77,26 @@ class Recording:
         if self._has_drawn and threading.active_count() == 1:  # with other threads, it may have been one of them
             raise CaptureError(self._words_for_draws())
         self._check_arguments()
+        self._check_identities()
 
-    def _run_recorded(self) -> Any:
+    def _run_recorded(self) -> list:
         places = self.places = reachable_places(self._step, self._others)
+        places.carry(self._carried)
         stand_ins = StandIns(self.program)
         args, kwargs = stand_ins.of((self._args, self._kwargs))
         self._given = stand_ins.given
         containers = stand_ins.containers
         before = [_contents(x) for x in containers]
         try:
-            places.put_stand_ins(self.program)
+            places.put_stand_ins(self.program, stand_ins.of_another)
             with self._refusals():
-                return self._step(*args, **kwargs)
+                result = self._step(*args, **kwargs)
+            return self._take_result(result)
         finally:
             after = [_contents(x) for x in containers]
             self._changed_containers = [type(x) for x, now, then in zip(containers, after, before) if now != then]
-            self._lost = places.put_back(self.program)
+            self._lost = places.put_back(self.program, self._given)
+            self.program.rebindings = places.rebindings
 
     def _refusals(self) -> Any:
         """On a device, what a graph can't have is refused while the step runs."""
@@ -117,9 +124,31 @@ class Recording:
                 other = self._given[other]
             if np.may_share_memory(values_of(x), values_of(other)):
                 raise CaptureError(
-                    f"{self._name}: an argument of shape {x.shape} shares memory with an array that "
+                    f"{self._name}: {self._words_for_input(number)} shares memory with an array that "
                     "the step changes. Give it a copy: x.copy()"
                 )
+
+    def _check_identities(self) -> None:
+        """A step that asks whether one array is another gets the wrong answer if an input is found elsewhere, too."""
+        if not self.places.asks_for_identity:
+            return
+        elsewhere = self.places.ids_outside()
+        for number, x in enumerate(self._given):
+            if isinstance(x, np.generic):
+                continue
+            if id(x) in elsewhere:
+                raise CaptureError(
+                    f"{self._name} asks with `is` or `id`, and {self._words_for_input(number)} is an array that it "
+                    "also finds elsewhere. Give it a copy: x.copy()"
+                )
+            elsewhere.add(id(x))
+
+    def _words_for_input(self, number: int) -> str:
+        x = self._given[number]
+        for place in self.places.carried:
+            if place.value is x:
+                return f"what's at {place}"
+        return f"an argument of shape {x.shape}"
 
     def _check_containers(self) -> None:
         for kind in self._changed_containers:
@@ -135,9 +164,18 @@ class Recording:
             if id(root_of(copy)) in changed and not isinstance(x, np.generic):
                 x[...] = copy
 
+    def first_rebound(self) -> list[Place]:
+        """The places to which this run has assigned another array, and which weren't carried."""
+        rebound = [rebinding.place for rebinding in self.places.rebindings]
+        return [place for place in rebound if place.which() not in self._carried]
+
+    def to_carry(self) -> list[Place]:
+        """What the next run has to carry, besides what this one has."""
+        return [*self.first_rebound(), *self.places.first_arrays]
+
     def trouble(self) -> str:
         """Why this run can't be replayed yet, in words; '' if it can."""
-        if self._earlier is None:
+        if self._earlier is None or self.first_rebound():
             return "it has run once"
         if self._has_drawn:
             return f"{self._words_for_draws()}. If it's another thread that draws, give that one a generator of its own"

@@ -1,14 +1,20 @@
 """What a captured step gives back: a structure that stays the same, with slots for the arrays that each call fills."""
 
-from dataclasses import dataclass
+import enum
+import types
+from collections.abc import Container
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
+from ..devices.base import Device
 from ..tree.contract import is_leaf
 from ..tree.flat import flatten
-from .program import CaptureError, check_plain, users_line
-from .recorded import NUMBERS, CapturedArray, CapturedNumber
+from .program import CaptureError, check_plain, is_real_array, own_copy, users_line, values_of
+from .recorded import CapturedArray, CapturedGenerator, CapturedNumber
+
+_CODE = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, np.ufunc)
 
 
 class Part:
@@ -45,9 +51,10 @@ class Slot(Part):
 
 @dataclass(frozen=True)
 class Constant(Part):
-    """What the step found, and doesn't change; a number of Python's; a text."""
+    """What the step found, and doesn't change; a number; a text; another thing that nobody changes."""
 
     value: Any
+    is_found: bool
 
     def filled(self, values: list) -> Any:
         return self.value
@@ -56,9 +63,32 @@ class Constant(Part):
         return writer.thing(self.value)
 
     def terms(self) -> Any:
-        if isinstance(self.value, (*NUMBERS, complex, str, bytes)):
-            return type(self.value), repr(self.value)
-        return type(self.value)
+        if self.is_found or isinstance(self.value, (*_CODE, Device)):
+            return type(self.value)
+        if isinstance(self.value, np.generic):
+            return type(self.value), self.value.tobytes()
+        if isinstance(self.value, (float, complex)):
+            return type(self.value), repr(self.value)  # NaN is NaN
+        return type(self.value), self.value
+
+
+@dataclass(frozen=True)
+class ConstantArray(Part):
+    """An array that NumPy makes in the step, or that a `param` holds: each call gets a copy."""
+
+    value: Any
+    is_found: bool
+
+    def filled(self, values: list) -> Any:
+        return own_copy(self.value)
+
+    def expression(self, values: list[str], writer: Any) -> str:
+        return f"own_copy({writer.thing(self.value)})"
+
+    def terms(self) -> Any:
+        if self.is_found:
+            return id(self.value)
+        return type(self.value), self.value.dtype, self.value.shape, values_of(self.value).tobytes()
 
 
 @dataclass(frozen=True)
@@ -117,8 +147,11 @@ class Rebuilt(Part):
         return Rebuilt, [leaf.terms() for leaf in self.leaves]
 
 
-def structure_of(result: Any, outputs: list[CapturedArray]) -> Part:
-    """The structure of a result, with a `Slot` for each array. The arrays are added to `outputs`."""
+def structure_of(result: Any, outputs: list[CapturedArray], found: Container[int]) -> Part:
+    """The structure of a result, with a `Slot` for each array. The arrays are added to `outputs`.
+
+    `found` are the ids of the objects that the step could reach: these stay what they are.
+    """
     if hasattr(type(result), "__primitive__"):  # the older styles' tracked arrays
         result = result.data
     if isinstance(result, CapturedArray):
@@ -126,16 +159,42 @@ def structure_of(result: Any, outputs: list[CapturedArray]) -> Part:
         return Slot(len(outputs) - 1)
     if type(result) is CapturedNumber:
         raise CaptureError(f"{users_line()}: a captured step can't return a number that an optimizer computes")
+    if type(result) is CapturedGenerator:
+        return Constant(result.generator, is_found=True)
     if type(result) in (tuple, list):
-        return Sequence(type(result), [structure_of(part, outputs) for part in result])
+        return Sequence(type(result), [structure_of(part, outputs, found) for part in result])
     if type(result) is dict:
-        return Dictionary({key: structure_of(part, outputs) for key, part in result.items()})
+        return Dictionary({key: structure_of(part, outputs, found) for key, part in result.items()})
+    is_found = id(result) in found
     if isinstance(result, np.ndarray):
         check_plain(result, "what the step returns")
+    if is_real_array(result):
+        return ConstantArray(result, is_found)
+    if is_found:
+        return Constant(result, is_found)
     if not is_leaf(result):
         flat = flatten(result)
-        if any(isinstance(leaf, CapturedArray) for leaf in flat.leaves):
-            plain = [leaf.value if isinstance(leaf, CapturedArray) else leaf for leaf in flat.leaves]
-            leaves = [structure_of(leaf, outputs) for leaf in flat.leaves]
-            return Rebuilt(flatten(flat.results(plain)[flat.root]), leaves)  # which keeps none of the captured arrays
-    return Constant(result)
+        plain = [leaf.value if isinstance(leaf, CapturedArray) else leaf for leaf in flat.leaves]
+        leaves = [structure_of(leaf, outputs, found) for leaf in flat.leaves]
+        return Rebuilt(flatten(flat.results(plain)[flat.root]), leaves)  # which keeps none of the captured arrays
+    if _is_a_value(result):
+        return Constant(result, is_found)
+    raise CaptureError(
+        f"{users_line()}: a captured step can't return a {type(result).__name__} that it makes, since each replay "
+        "would give the same one. Return a tuple, list or dict of arrays and numbers, and make it of them after the "
+        "call; or write @fl.functor above the class"
+    )
+
+
+def _is_a_value(x: Any) -> bool:
+    """Whether nobody can tell one such thing from another that's equal: a number, a text, a date; a function."""
+    if x is None or isinstance(x, (*_CODE, Device)):
+        return True
+    if isinstance(x, CapturedArray) or is_real_array(x):
+        return False
+    if isinstance(x, (frozenset, slice, enum.Enum)):
+        return True
+    kind: Any = type(x)
+    parts = [getattr(x, field.name) for field in fields(x)] if is_dataclass(x) else []
+    has_a_value = kind.__hash__ not in (None, object.__hash__) and kind.__eq__ is not object.__eq__
+    return has_a_value and all(map(_is_a_value, parts))

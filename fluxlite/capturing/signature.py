@@ -13,13 +13,27 @@ from typing import Any
 import numpy as np
 
 from ..array_kinds import array_kind_of
-from .program import CaptureError, Program, check_kind, check_plain, values_of
+from .places import bits_of
+from .program import CaptureError, Program, check_kind, check_plain, copy_in_order, values_of
 from .recorded import wrap
 
 
-def signature(x: Any, arrays: list, others: list) -> Any:
-    """What has to be as it was. Arrays go into `arrays`, in order, and objects such as a model into `others`."""
-    return _kind_of(x).signature(x, arrays, others)
+class Given:
+    """What a step is called with, in order: `arrays` with NumPy's numbers, and `others`, objects such as a model."""
+
+    def __init__(self) -> None:
+        self.arrays: list = []
+        self.others: list = []
+        self._numbers: dict[int, int] = {}
+
+    def number_of(self, x: Any) -> int:
+        """The same for one object that's given twice."""
+        return self._numbers.setdefault(id(x), len(self._numbers))
+
+
+def signature(x: Any, given: Given) -> Any:
+    """What has to be as it was. What's in `x` goes into `given`."""
+    return _kind_of(x).signature(x, given)
 
 
 class StandIns:
@@ -29,10 +43,18 @@ class StandIns:
         self.program = program
         self.given: list = []  # the arrays and NumPy's numbers, as they were given
         self.containers: list = []  # new lists and dicts
+        self._made: dict[int, Any] = {}
 
     def of(self, x: Any) -> Any:
-        """`x`, with a `CapturedArray` over a copy of each array."""
-        return _kind_of(x).stand_in(x, self)
+        """`x`, with a `CapturedArray` over a copy of each array. One object that's given twice has one stand-in."""
+        if id(x) not in self._made:
+            self._made[id(x)] = _kind_of(x).stand_in(x, self)
+        return self._made[id(x)]
+
+    def of_another(self, x: Any) -> Any:
+        """The same for what isn't an argument: it has a stand-in of its own."""
+        self._made = {}
+        return self.of(x)
 
 
 class Checks:
@@ -42,19 +64,30 @@ class Checks:
         self.writer = writer
         self.lines: list[str] = []
         self._arrays = 0
+        self._names: dict[int, str] = {}  # by id: what was given before
 
     def add(self, x: Any, now: str) -> None:
         """Lines that find out whether what stands at `now`, an expression, is like `x`."""
-        _kind_of(x).check(x, now, self)
+        if id(x) in self._names:
+            self.miss_if(f"{now} is not {self._names[id(x)]}")
+        else:
+            _kind_of(x).check(x, now, self)
 
-    def name_array(self, now: str) -> str:
+    def add_another(self, x: Any, now: str) -> None:
+        """The same for what isn't an argument."""
+        self._names = {}
+        self.add(x, now)
+
+    def name_array(self, x: Any, now: str) -> str:
         name = f"x{self._arrays}"
+        self._names[id(x)] = name
         self._arrays += 1
         self.lines.append(f"{name} = {now}")
         return name
 
-    def name_container(self, now: str) -> str:
-        name = f"{now.partition('[')[0]}_{len(self.lines)}"
+    def name_container(self, x: Any, now: str) -> str:
+        name = f"part_{len(self.lines)}"
+        self._names[id(x)] = name
         self.lines.append(f"{name} = {now}")
         return name
 
@@ -65,14 +98,16 @@ class Checks:
         return f"type({name}) is not {self.writer.thing(kind)}"
 
 
-def checks(args: tuple, kwargs: dict[str, Any], writer: Any) -> list[str]:
-    """The lines of `Checks` for these arguments."""
+def checks(args: tuple, kwargs: dict[str, Any], carried: list[tuple[Any, str]], writer: Any) -> list[str]:
+    """The lines of `Checks` for these arguments, and for what's `carried`: things, and where a replay finds them."""
     found = Checks(writer)
     found.add(args, "args")
     if kwargs:
         found.add(kwargs, "kwargs")
     else:
         found.miss_if("kwargs")
+    for x, now in carried:
+        found.add_another(x, now)
     return found.lines
 
 
@@ -86,9 +121,9 @@ class Kind:
         """Whether objects of this class are of this kind."""
         return True
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
+    def signature(self, x: Any, given: Given) -> Any:
         check_kind(x, "an argument")
-        others.append(x)
+        given.others.append(x)
         return type(x), id(x)
 
     def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
@@ -102,10 +137,10 @@ class HostArray(Kind):
     def has(self, cls: type) -> bool:
         return issubclass(cls, np.ndarray)
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
+    def signature(self, x: Any, given: Given) -> Any:
         check_plain(x, "an argument")
-        arrays.append(x)
-        return x.shape, x.dtype, x.strides
+        given.arrays.append(x)
+        return given.number_of(x), x.shape, x.dtype, x.strides
 
     def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
         stand_ins.given.append(x)
@@ -114,10 +149,10 @@ class HostArray(Kind):
         return wrap(program, program.inputs[-1], isinstance(x, np.generic))
 
     def copy(self, x: Any) -> Any:
-        return copy_in_order(x)
+        return copy_in_order(np.asarray(x))  # of a file's array, too, it's a plain one
 
     def check(self, x: Any, now: str, checks: Checks) -> None:
-        name = checks.name_array(now)
+        name = checks.name_array(x, now)
         checks.miss_if(*self.tests(x, name, checks))
 
     def tests(self, x: Any, name: str, checks: Checks) -> list[str]:
@@ -134,9 +169,9 @@ class DeviceArray(HostArray):
         kind = array_kind_of(cls)
         return kind is not None and kind.graph is not None
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
-        arrays.append(x)
-        return x.device, x.shape, x.dtype, x.strides
+    def signature(self, x: Any, given: Given) -> Any:
+        given.arrays.append(x)
+        return given.number_of(x), x.device, x.shape, x.dtype, x.strides
 
     def copy(self, x: Any) -> Any:
         return x.device.new(copy_in_order(values_of(x)))
@@ -147,13 +182,13 @@ class DeviceArray(HostArray):
 
 class NumPyNumber(HostArray):
     def has(self, cls: type) -> bool:
-        return issubclass(cls, np.generic)
+        return issubclass(cls, np.generic) and not issubclass(cls, (str, bytes))
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
+    def signature(self, x: Any, given: Given) -> Any:
         if isinstance(x, np.void):
             raise CaptureError("captured(step): an argument is a record of NumPy's: give an array of them")
-        arrays.append(x)
-        return type(x)
+        given.arrays.append(x)
+        return given.number_of(x), type(x)
 
     def copy(self, x: Any) -> Any:
         return np.array(x)
@@ -167,8 +202,8 @@ class Tuple(Kind):
         is_named = issubclass(cls, tuple) and hasattr(cls, "_fields")
         return cls is tuple or is_named
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
-        return type(x), *[signature(part, arrays, others) for part in x]
+    def signature(self, x: Any, given: Given) -> Any:
+        return given.number_of(x), type(x), *[signature(part, given) for part in x]
 
     def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
         parts = [stand_ins.of(part) for part in x]
@@ -177,7 +212,7 @@ class Tuple(Kind):
         return tuple(parts)
 
     def check(self, x: Any, now: str, checks: Checks) -> None:
-        name = checks.name_container(now)
+        name = checks.name_container(x, now)
         checks.miss_if(checks.is_another(name, type(x)), f"len({name}) != {len(x)}")
         for number, part in enumerate(x):
             checks.add(part, f"{name}[{number}]")
@@ -197,8 +232,8 @@ class Dictionary(Kind):
     def has(self, cls: type) -> bool:
         return cls is dict
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
-        return dict, *x, *[signature(part, arrays, others) for part in x.values()]
+    def signature(self, x: Any, given: Given) -> Any:
+        return given.number_of(x), dict, *x, *[signature(part, given) for part in x.values()]
 
     def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
         made = {key: stand_ins.of(part) for key, part in x.items()}
@@ -206,7 +241,7 @@ class Dictionary(Kind):
         return made
 
     def check(self, x: Any, now: str, checks: Checks) -> None:
-        name = checks.name_container(now)
+        name = checks.name_container(x, now)
         checks.miss_if(f"type({name}) is not dict", f"[*{name}] != {checks.writer.thing([*x])}")
         for key, part in x.items():
             checks.add(part, f"{name}[{checks.writer.thing(key)}]")
@@ -216,9 +251,9 @@ class TextOrNumber(Kind):
     def has(self, cls: type) -> bool:
         return issubclass(cls, (bool, int, float, complex, str, bytes, type(None)))
 
-    def signature(self, x: Any, arrays: list, others: list) -> Any:
+    def signature(self, x: Any, given: Given) -> Any:
         if type(x) in (float, complex):
-            return type(x), repr(x)  # 0.0 isn't -0.0, and NaN is NaN
+            return type(x), bits_of(x)
         return type(x), x
 
     def check(self, x: Any, now: str, checks: Checks) -> None:
@@ -236,15 +271,3 @@ def _kind_of(x: Any) -> Kind:
 @functools.lru_cache(maxsize=256)
 def _kind_of_class(cls: type) -> Kind:
     return next(kind for kind in _KINDS if kind.has(cls))
-
-
-def copy_in_order(x: np.ndarray) -> np.ndarray:
-    """A copy with the strides of `x`, so that NumPy adds up in the same order."""
-    copy = np.empty_like(x)
-    if copy.strides != x.strides and x.size:
-        low, high = np.lib.array_utils.byte_bounds(x)
-        memory = np.empty(high - low, np.uint8)
-        offset = x.__array_interface__["data"][0] - low
-        copy = np.ndarray(x.shape, x.dtype, memory, offset, x.strides)
-    copy[...] = x
-    return copy

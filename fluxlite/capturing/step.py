@@ -13,10 +13,11 @@ from ..helping import AsWritten
 from ..messages import notice
 from ..words import check_callable, check_whole
 from .checking import checked_call
+from .places import Place
 from .plan import MISSED, Plan
 from .program import CaptureError, Program
 from .recording import Recording
-from .signature import signature
+from .signature import Given, signature
 
 _KEPT = 8  # plans of one step: a smaller last batch and a validation batch are calls of another shape
 _MANY = 10  # captures after which it says what keeps changing
@@ -35,9 +36,8 @@ class _Tries(NamedTuple):
 
     runs: int
     latest: Program | None  # what the latest one did
-
-
-_NO_TRIES = _Tries(0, None)
+    carried: list[Place]  # to which the step assigns other arrays
+    held: list  # arguments that can't be held weakly
 
 
 class Switch:
@@ -134,9 +134,9 @@ class CapturedStep:
 
     def _replay_or_record(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that's not like the latest: replay another plan, or record one."""
-        arrays: list = []
-        others: list = []
-        key = signature((args, kwargs), arrays, others)
+        given = Given()
+        key = signature((args, kwargs), given)
+        arrays, others = given.arrays, given.others
         plan = self.plans.get(key)
         if plan is None:
             return self._record(key, args, kwargs, others)
@@ -151,6 +151,7 @@ class CapturedStep:
             raise
         if result is MISSED:  # something that it found outside has been replaced
             self._forget(key)
+            self._tries[key] = _Tries(0, None, plan.carried, plan.held)
             return self._record(key, args, kwargs, others)
         self.plans[key] = self.plans.pop(key)  # the latest stands last
         self._latest = plan
@@ -163,14 +164,19 @@ class CapturedStep:
 
     def _record(self, key: Any, args: tuple, kwargs: dict[str, Any], others: list) -> Any:
         """Run the step as it's written, and note what it does. Then there are three ways to go on."""
-        tries = self._tries.get(key, _NO_TRIES)
-        recording = Recording(self.eager, args, kwargs, others, tries.latest)
+        tries = self._tries.get(key)
+        if tries is None:
+            tries = _Tries(0, None, [], self._forget_with(others, key))
+        recording = Recording(self.eager, args, kwargs, others, tries.latest, tries.carried)
         result = self._run(key, recording)
         trouble = recording.trouble()
+        runs = tries.runs + 1
+        if recording.first_rebound():  # which are inputs from now on: the next run is the first of its kind
+            runs = tries.runs
         if not trouble:
-            self._replay_from_now_on(key, recording, others)
-        elif tries.runs + 1 < _MOST_RUNS:
-            self._try_again(key, _Tries(tries.runs + 1, recording.program))
+            self._replay_from_now_on(key, recording, tries.held)
+        elif runs < _MOST_RUNS:
+            self._try_again(key, _Tries(runs, recording.program, [*tries.carried, *recording.to_carry()], tries.held))
         else:
             self._give_up(key, recording, trouble)
         recording.write_back()
@@ -186,7 +192,7 @@ class CapturedStep:
         finally:
             _recording.is_on = False
 
-    def _replay_from_now_on(self, key: Any, recording: Recording, others: list) -> None:
+    def _replay_from_now_on(self, key: Any, recording: Recording, held: list) -> None:
         """It did what it did the time before, and so will the next calls with this signature."""
         self._tries.pop(key, None)
         plan = recording.plan()
@@ -194,14 +200,20 @@ class CapturedStep:
             self._forget(next(iter(self.plans)))
         self.plans[key] = plan
         self._latest = plan
-        for x in others:
-            try:
-                weakref.finalize(x, _forget_of, weakref.ref(self), key)
-            except TypeError:  # a slice, say, can't be held weakly
-                plan.held.append(x)
+        plan.held = held
         self._captures += 1
         if self._captures == _MANY:
             self._say_what_changes()
+
+    def _forget_with(self, others: list, key: Any) -> list:
+        """When one of these arguments goes, so does what was recorded with it. Those that can't be held weakly."""
+        held = []
+        for x in others:
+            try:
+                weakref.finalize(x, _forget_of, weakref.ref(self), key)
+            except TypeError:  # a slice, say, or an object with slots
+                held.append(x)
+        return held
 
     def _try_again(self, key: Any, tries: _Tries) -> None:
         """It ran for the first time, or not as the time before: the next call is recorded too."""

@@ -10,7 +10,6 @@ from .functions import traits_of
 from .interrupts import uninterrupted
 from .places import GONE, same, same_contents
 from .program import Call, CaptureError, Number, is_real_array
-from .recorded import NUMBERS
 
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "floordiv": "//", "mod": "%"}
 
@@ -73,7 +72,7 @@ class Writer:
         names = [self.name(x) for x in call.args]
         if call.kind in ("read", "compute", "store"):
             return self._of_numbers(call, names)
-        if call.function is np.copyto and type(call.args[1]) in NUMBERS:
+        if call.function is np.ndarray.fill:
             return f"{names[0]}.fill({names[1]})"
         function = self.name(call.function, f"{getattr(call.function, '__name__', 'f').strip('<>')}_")
         if isinstance(call.function, Device):
@@ -111,12 +110,22 @@ class Writer:
 
 def copy_checked(out: np.ndarray, value: Any) -> None:
     """Copy `value` to the buffer `out`. For some functions, such as np.bincount, its shape depends on values."""
-    if np.shape(value) != out.shape:
+    check_alike(out, value)
+    np.copyto(out, value)
+
+
+def check_alike(out: Any, value: Any) -> None:
+    """Raise `CaptureError` unless a call's result has the shape and the type that it had when it was captured."""
+    if value.shape != out.shape:
         raise CaptureError(
-            f"a result has shape {np.shape(value)} now, and {out.shape} when the step was captured: its shape depends "
+            f"a result has shape {value.shape} now, and {out.shape} when the step was captured: its shape depends "
             "on values, and a replay's can't"
         )
-    np.copyto(out, value)
+    if value.dtype != out.dtype:
+        raise CaptureError(
+            f"a result has type {value.dtype} now, and {out.dtype} when the step was captured: its type depends on "
+            f"values, and a replay's can't. Make it one of them by itself, as in x.astype(complex)"
+        )
 
 
 def _has_things(x: Iterable) -> bool:

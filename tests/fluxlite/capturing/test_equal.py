@@ -131,3 +131,28 @@ def test_an_argument_with_gaps_in_memory_is_read_changed_and_viewed():
             for one, two in zip(run(x), function(y), strict=True):
                 np.testing.assert_array_equal(one, two)
             np.testing.assert_array_equal(x, y)
+
+
+def in_one_order(own, x):
+    y = x.T * 2
+    own["h"] = own["h"] + y
+    return y, y[::-1], y[:, 1:], np.tanh(y) @ np.ones_like(x), np.broadcast_to(y, (2, *y.shape)), x
+
+
+@pytest.mark.parametrize(
+    "given", [numbers((30, 20), 0), numbers((30, 40), 0)[:, ::2], np.asfortranarray(numbers((9, 4), 0))]
+)
+def test_results_and_what_is_assigned_have_the_memory_order_that_the_step_gives_them(given):
+    """So that a sum over them adds up in the same order."""
+
+    def run(captured):
+        own = {"h": np.zeros_like(given.T)}
+        step = fl.captured(lambda x: in_one_order(own, x)) if captured else lambda x: in_one_order(own, x)
+        found = []
+        for _ in range(6):
+            results = [*step(given), own["h"]]
+            found += [(np.sum(x), x.ravel("K").tobytes(), np.sum(x, axis=0).tobytes()) for x in results]
+            found += [x.strides for x in results[:4]]
+        return found
+
+    assert run(True) == run(False)

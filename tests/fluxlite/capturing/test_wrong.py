@@ -4,6 +4,7 @@ import argparse
 import collections
 import contextvars
 import dataclasses
+import fractions
 import functools
 import os
 import queue
@@ -180,6 +181,7 @@ ARGUMENTS = [
     (lambda a, k: a * (5 if k is True else 7), lambda i: (X, 1 if i < 4 else True)),
     (lambda a, k: np.copysign(a, k), lambda i: (X, 0.0 if i < 4 else -0.0)),
     (lambda a, k: a * k, lambda i: (X, float("nan"))),
+    (lambda a, k: np.copysign(a, k), lambda i: (X, float("nan") if i < 4 else -float("nan"))),
     (lambda a, k: a * k, lambda i: (X, np.float32(i))),
     (lambda a, k: a * k, lambda i: (X, np.array(i, np.float32))),
     (lambda a: a * 2, lambda i: (X if i < 4 else X.astype(float),)),
@@ -195,6 +197,54 @@ ARGUMENTS = [
 def test_another_signature_is_another_call(number):
     step, arguments = ARGUMENTS[number]
     assert results(step, arguments=arguments) == results(step, arguments=arguments, captured=False)
+
+
+@pytest.fixture
+def of_a_file(tmp_path):
+    numbers = np.memmap(tmp_path / "numbers", np.float32, "w+", shape=(60, 3))
+    numbers[...] = np.arange(180).reshape(60, 3)
+    return numbers
+
+
+def test_an_array_of_a_file_is_an_argument_like_others(of_a_file):
+    def step(x, more):
+        x *= 2
+        return np.sum(x) + more["y"]
+
+    def run(captured):
+        of_a_file[...] = np.arange(180).reshape(60, 3)
+        found = results(step, arguments=lambda i: (of_a_file[i * 3 : i * 3 + 3], {"y": of_a_file[50 + i]}),
+                        captured=captured)  # fmt: skip
+        return found, of_a_file.tobytes()
+
+    assert run(True) == run(False)
+
+
+def test_an_array_of_a_file_is_found_outside_and_trained_on(of_a_file):
+    def change(captured):
+        of_a_file[...] = 1
+
+        def step(x):
+            of_a_file[:6] -= x
+            return of_a_file[1:3] + 1
+
+        return results(step, lambda i: of_a_file.__setitem__(i, i), captured=captured), of_a_file.tobytes()
+
+    def train(captured):
+        model = fl.Dense(3, 1, rng=np.random.default_rng(0))
+        batches = [of_a_file[i : i + 6] for i in range(0, 60, 6)]
+        state = fl.setup(fl.Descent(0.1), model)
+        fl.train(lambda m, x: fl.mse(m(x), x[:, :1]), model, batches, state, captured=captured, progress=False)
+        return model.weight.tobytes()
+
+    assert change(True) == change(False)
+    assert train(True) == train(False)
+
+
+@pytest.mark.parametrize("kind", [np.matrix, np.recarray, np.ma.MaskedArray, type("Own", (np.ndarray,), {})])
+def test_arrays_of_other_classes_are_refused_by_name(kind):
+    with pytest.raises(fl.CaptureError, match=f"an argument is a {kind.__name__}, an array with rules of its own"):
+        fl.captured(lambda t: t["x"] * 2)({"x": X.view(kind)})
 
 
 def test_an_argument_that_is_changed_in_place_is_changed_for_the_caller():
@@ -233,7 +283,66 @@ def test_two_names_for_memory_that_is_changed_are_refused_from_the_start_and_lat
     for _ in range(4):
         run(X.copy(), X)
     with pytest.raises(fl.CaptureError, match="shares memory"):
-        run(w, w)
+        run(w, w[:])
+
+
+def by_identity(q, k):
+    q *= 2 if q is k else 3
+    return q + k
+
+
+def by_identity_in_a_dict(q, k):
+    return q["x"] * (2 if q is k else 3) + (q["x"] is k["x"]) + k["x"]
+
+
+@pytest.mark.parametrize(
+    ("step", "make"),
+    [(by_identity, lambda x: x), (by_identity_in_a_dict, lambda x: {"x": x}), (by_identity_in_a_dict, lambda x: [x])],
+)
+def test_one_object_for_two_arguments_is_one(step, make):
+    if make(1) == [1]:
+        step = functools.partial(lambda q, k: by_identity_in_a_dict({"x": q[0]}, {"x": k[0]}) + (q is k))
+
+    def arguments(i):
+        first = make(X + i)
+        return first, first if i % 5 < 4 else make(X - i)
+
+    assert results(step, arguments=arguments, calls=20) == results(step, arguments=arguments, calls=20, captured=False)
+
+
+def test_an_argument_that_is_an_array_from_outside_is_refused_where_the_step_asks():
+    own = types.SimpleNamespace(w=X.copy(), h=X.copy())
+    other = own.w
+
+    def step(x):
+        own.h = own.h + 1
+        return x * (2 if x is own.w else 3) + (own.w is other)
+
+    run = fl.captured(step)
+    with pytest.raises(fl.CaptureError, match="asks with `is` or `id`, and an argument of shape .* finds elsewhere"):
+        run(own.w)
+    for _ in range(5):
+        assert (run(X) == X * 3 + 1).all(), "two names outside are one array"
+    assert run.plans
+    for x in (own.w, own.h):
+        with pytest.raises(fl.CaptureError, match="asks with `is` or `id`, and an argument of shape"):
+            run(x)
+    assert (fl.captured(lambda x: x * 2 if x is None else x + own.w)(own.w) == own.w * 2).all(), "not asked"
+
+
+@pytest.mark.parametrize("ask", [np.shares_memory, np.may_share_memory])
+def test_whether_arguments_share_memory_is_refused_unless_its_known(ask):
+    w = X.copy()
+    for step, given in ((lambda a, b: ask(a, b), (X, X[1:])), (lambda a: ask(a, w), (w,))):
+        with pytest.raises(fl.CaptureError, match=f"np.{ask.__name__} of an argument"):
+            fl.captured(step)(*given)
+
+    def known(a, b):
+        return a * ask(a, a[1:]) + ask(a, a + b) + ask(w, w[1:]), a.sum()
+
+    run = fl.captured(known)
+    for _ in range(4):
+        np.testing.assert_array_equal(run(X, X[:1])[0], X + 1)
 
 
 # -- what a replay would repeat ----------------------------------------------------------------------------------------
@@ -647,6 +756,99 @@ def test_no_stand_in_stays_after_a_refusal_or_behind_a_read_only_dict():
     assert type(first.k) is np.ndarray
 
 
+# -- what a step gives back ------------------------------------------------------------------------------------------
+
+
+def changed_by_whoever_calls(step, captured):
+    """Each result as it comes; then whoever has called changes it."""
+    run = fl.captured(step) if captured else step
+    found = []
+    for i in range(6):
+        made = run(X + i)
+        found.append([np.asarray(part).tobytes() for part in made])
+        for part in made:
+            if isinstance(part, np.ndarray):
+                part += 1
+    return found
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda x: (x * 2, np.zeros(2)),
+        lambda x: [np.ones((2, 3)).T, np.arange(6)[::2], x, np.float32(3)],
+        lambda x: (np.zeros_like(x), np.full(2, 3, like=x)),
+    ],
+)
+def test_each_array_in_a_result_is_the_callers_own(step):
+    assert changed_by_whoever_calls(step, True) == changed_by_whoever_calls(step, False)
+
+
+def test_a_gradient_without_arrays_of_the_step_is_made_anew():
+    step = fl.captured(lambda x: (x, fl.Gradient(w=np.zeros(2), b=None)))
+    for _ in range(5):
+        gradient = step(X)[1]
+        assert (gradient.w == 0).all() and gradient.b is None
+        gradient.w += 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    rate: float
+    names: frozenset
+
+
+FOUND = [
+    set("ab"),
+    collections.deque([1]),
+    Plain(),
+    np.random.default_rng(0),
+    fl.Dense(2, 2),
+    Settings(1.0, frozenset()),
+]
+
+
+@pytest.mark.parametrize("number", range(len(FOUND)))
+def test_what_the_step_finds_outside_is_that_very_object_in_a_result(number):
+    step = fl.captured(lambda x: (x * 2, FOUND[number]))
+    for _ in range(5):
+        assert step(X)[1] is FOUND[number]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: set("ab"),
+        lambda x: collections.deque([x * 2]),
+        lambda x: Plain(),
+        lambda x: types.SimpleNamespace(y=x * 2),
+        lambda x: Frozen(x * 2),
+        lambda x: {"y": x * 2}.values(),
+        lambda x: np.random.default_rng(0),
+        lambda x: (part for part in [x]),
+        lambda x: bytearray(b"a"),
+    ],
+)
+def test_an_object_that_the_step_makes_is_refused_in_a_result(make):
+    with pytest.raises(
+        fl.CaptureError, match=r"test_wrong.py, line \d+.* can't return a \w+ that it makes.* @fl.functor"
+    ):
+        fl.captured(lambda x: (x, make(x)))(X)
+
+
+def two_of(x):
+    return np.full(2, x)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.array, two_of, np.timedelta64, fractions.Fraction])
+def test_constants_in_results_are_compared_between_runs(kind, monkeypatch):
+    step = fl.captured(lambda x: (x, kind(int(os.environ["FACTOR"]))))
+    with pytest.raises(fl.CaptureError, match="returns another number of Python's than the time before"):
+        for factor in range(4):
+            monkeypatch.setenv("FACTOR", str(factor))
+            step(X)
+
+
 # -- check= looks at all of it -----------------------------------------------------------------------------------------
 
 
@@ -685,8 +887,8 @@ def test_check_takes_results_of_all_kinds_and_refuses_what_it_cannot_compare():
     run = fl.captured(lambda x: (w, frozen, {"a": [x.dtype, float("nan"), None]}, Pair(x, "b"), slice(3)), check=1)
     for _ in range(4):
         run(X)
-    run = fl.captured(lambda x: (x, Plain()), check=1)
-    with pytest.raises(fl.CaptureError, match="check= can't compare a Plain, which the step returns"):
+    run = fl.captured(lambda x: (x, lambda: 1), check=1)
+    with pytest.raises(fl.CaptureError, match="check= can't compare a function, which the step returns"):
         for _ in range(4):
             run(X)
 
