@@ -12,8 +12,10 @@ from nbval.plugin import IPyNbCell, coalesce_streams, find_comment_markers, find
 
 from tools.outputs import Output
 
-# A cell is slow that takes more than this many times as long, and so many seconds that somebody waits for it.
-FACTOR, PATIENCE = 3, 5.0
+# A cell is slow that takes more than so many times as long as usual, and so many seconds that somebody waits for it.
+# Times differ from run to run: one that's listed as slow stays so a little below that.
+FACTOR, SECONDS = 3, 5.0
+STILL_FACTOR, STILL_SECONDS = 2, 3.0
 
 
 @dataclass
@@ -64,6 +66,7 @@ class Report:
     usual: list[Ran] | None  # with everything in place
     otherwise: dict[str, str] = field(default_factory=dict)  # in words, by the cell's id
     slow: dict[str, float] = field(default_factory=dict)  # how many times as long, by the cell's id
+    still_slow: set[str] = field(default_factory=set)  # ids of those that may be listed as slow
 
     @property
     def lesson(self) -> str:
@@ -88,14 +91,14 @@ def judge(name: str, cells: list[Cell], ran: list[Ran], usual: list[Ran] | None)
         words = difference(cell, ran[place], wanted)
         if words:
             report.otherwise[cell.id] = words
-        if usual and is_slow(ran[place], usual[place]):
-            report.slow[cell.id] = ran[place].seconds / max(usual[place].seconds, 0.01)
+        if usual:
+            seconds = ran[place].seconds
+            usually = usual[place].seconds
+            if seconds > max(FACTOR * usually, SECONDS):
+                report.slow[cell.id] = seconds / max(usually, 0.01)
+            if seconds > max(STILL_FACTOR * usually, STILL_SECONDS):
+                report.still_slow.add(cell.id)
     return report
-
-
-def is_slow(ran: Ran, usual: Ran) -> bool:
-    """Whether a cell takes more than three times as long, and somebody waits for it."""
-    return ran.seconds > max(FACTOR * usual.seconds, PATIENCE)
 
 
 def difference(cell: Cell, ran: Ran, wanted: list[Any] | None) -> str:

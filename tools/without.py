@@ -154,7 +154,7 @@ def complaints(reports: list[Report], listed: list[Listed], sources: Callable[[R
                 said.append(f"{one.name}, {cell.id}, {cell.beginning!r}: {words}")
             factor = one.slow.get(cell.id, 0)
             known = [entry for entry in entries if entry.factor]
-            if factor:
+            if cell.id in one.still_slow:
                 seen.update((entry, "factor") for entry in known)
             if factor and not known:
                 said.append(f"{one.name}, {cell.id}, {cell.beginning!r}: it takes {factor:.1f} times as long")

@@ -163,14 +163,22 @@ def test_a_listed_cell_must_do_otherwise():
     assert said(reported(), SLOW) == ["99, 'train()' is listed as slow, and isn't: take its factor out"]
 
 
-@pytest.mark.parametrize(("seconds", "usually", "slow"), [(6.1, 2, True), (5.9, 2, False), (4.9, 0.01, False)])
-def test_slow_is_more_than_three_times_and_long_enough_to_wait_for(seconds, usually, slow):
+@pytest.mark.parametrize(
+    ("seconds", "usually", "factor", "may_be_listed"),
+    [(6.3, 2, "3.1", True), (5.7, 2, "", True), (3.9, 2, "", False), (4.9, 0.1, "", True), (2.9, 0.1, "", False)],
+)
+def test_slow_is_more_than_three_times_and_long_enough_to_wait_for(seconds, usually, factor, may_be_listed):
+    """And what's listed as slow may be a little quicker, since times differ from run to run."""
     report = reported(seconds, usually)
-    assert list(report.slow) == ["cell-02"] * slow
-    expected = ["notebooks/99-a.ipynb, cell-02, 'train()': it takes 3.0 times as long"] if slow else []
-    assert said(report) == expected
-    assert len(said(report, SLOW)) == (not slow)
+    assert [f"{times:.1f}" for times in report.slow.values()] == [factor] * bool(factor)
+    words = f"notebooks/99-a.ipynb, cell-02, 'train()': it takes {factor} times as long"
+    assert said(report) == [words] * bool(factor)
+    assert (said(report, SLOW) == []) == may_be_listed
+
+
+def test_a_cell_can_be_slow_and_do_otherwise():
     assert said(reported(9, 1, "recorded"), SHOWS, SLOW) == []
+    assert len(said(reported(9, 1, "recorded"), SLOW)) == len(said(reported(9, 1, "recorded"), SHOWS)) == 1
 
 
 def test_the_list_is_short_and_says_what_differs(tmp_path):
