@@ -162,8 +162,10 @@ RIGHT = {
 def test_what_the_package_refuses_is_refused_with_its_words(folder, data, words):
     (folder / "wrong").write_bytes(data)
     ours, theirs = read_in_python(folder / "wrong"), read_by_package(folder / "wrong")
-    assert isinstance(ours, Exception) and isinstance(theirs, Exception)
-    assert words in str(ours) and words in str(theirs)
+    assert isinstance(ours, Exception) and words in str(ours)
+    # As soon as another library has imported ml_dtypes, the package gives its arrays, which aren't NumPy's.
+    if not ("bfloat16" in words and "ml_dtypes" in sys.modules):
+        assert isinstance(theirs, Exception) and words in str(theirs)
 
 
 @pytest.mark.parametrize("data", ONLY_BY_US.values(), ids=ONLY_BY_US)
