@@ -112,8 +112,8 @@ def test_a_full_card_needs_no_addresses(small, works, tmp_path):
 def test_a_result_comes_to_the_host_as_zeros():
     x = estimate(lambda x: x.T, np.ones((300, 200)), shapes_only=True).result
     values = x.get()
-    values += 1
-    assert values.sum() == 60_000 and x.get().sum() == 0
+    values[0] = 1
+    assert values.sum() == 300 and x.get().sum() == 0
 
 
 def test_a_kernel_of_ones_own_has_memory():
@@ -148,10 +148,11 @@ def test_a_graph_of_large_arrays():
                 graph.launch()
         return y
 
-    x = np.ones((300, 200), np.float32)
-    computed, shapes = (estimate(program, x, shapes_only=only) for only in (False, True))
+    x = np.broadcast_to(np.float32(1), (2048, 1024))
+    computed = estimate(program, x)
+    shapes, taken = most_memory(lambda: estimate(program, x, shapes_only=True))
     assert computed.receipt.in_graphs == shapes.receipt.in_graphs
-    assert float(shapes.seconds) == float(computed.seconds)
+    assert float(shapes.seconds) == float(computed.seconds) and taken < FEW
 
 
 def test_what_no_card_holds_raises_before_it_fills_this_computers_memory():
@@ -240,7 +241,7 @@ def test_views_and_errors_are_numpys(data, shape, order, kind):
         real, ours = right, found
 
 
-@given(st.data(), st.lists(st.integers(1, 4), min_size=1, max_size=3))
+@given(st.data(), st.lists(st.integers(0, 4), min_size=1, max_size=3))
 def test_an_index_with_arrays_gives_numpys_shape(data, shape):
     real = np.zeros(shape)
     part = st.just(np.array([0, -1, 0])) | st.just(np.zeros((2, 1), int)) | st.integers(-1, 0) | st.none() | SLICES
