@@ -107,6 +107,29 @@ def _has_list(x: Any) -> bool:
     return isinstance(x, list) or (isinstance(x, tuple) and any(map(_has_list, x)))
 
 
+def interrupt_of(error: BaseException, before: BaseException | None) -> BaseException | None:
+    """Ctrl-C, or what another signal's handler has raised, if that's why there's this error; None if it isn't.
+
+    `before` was being handled already when the program began.
+    """
+    for one in (error, error.__context__):
+        if one is not None and one is not before and (not isinstance(one, Exception) or _is_a_handlers(one)):
+            return one
+    return None
+
+
+def _is_a_handlers(error: BaseException) -> bool:
+    """Whether one of the functions that handle signals now has raised it."""
+    handlers = [signal.getsignal(number) for number in _SIGNALS]
+    codes = {getattr(handler, "__code__", None) for handler in handlers}
+    entry = error.__traceback__
+    while entry is not None:
+        if entry.tb_frame.f_code in codes:
+            return True
+        entry = entry.tb_next
+    return False
+
+
 def is_the_calls_own(error: BaseException, functions: set[CodeType]) -> bool:
     """Whether a call of the replay has failed by itself, as it would in the step, such as an index out of range.
 

@@ -5,6 +5,7 @@ import enum
 import itertools
 import signal
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -338,5 +339,71 @@ def test_ctrl_c_while_arrays_are_put_back_waits_until_all_are():
     own.armed = True
     with pytest.raises(KeyboardInterrupt):
         fl.captured(step)(X)
-    assert (arrays[0] == 1).all() and (arrays[1] == 0).all(), "what was there keeps its values"
-    assert (own.a == 1 + X[0]).all() and (own.b == own.a).all()
+    assert own.a is arrays[0] and own.b is arrays[1], "the run is undone"
+    assert (own.a == 1).all() and (own.b == 0).all()
+
+
+def interrupted_while_recording(run, wanted):
+    """Call ``run(X)``, and stop it at one of its lines, the step's and the capture's. Whether there was such a one."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        if frame.f_code.co_filename in (signal.__file__, enum.__file__) or "fluxlite" not in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            count += 1
+            if count == wanted:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    sys.settrace(trace)
+    try:
+        run(X)
+    except (KeyboardInterrupt, *ERRORS):
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def recurrent():
+    own = types.SimpleNamespace(w=np.ones(3, np.float32), h=np.zeros(3, np.float32))
+
+    def step(x):
+        own.w[...] = own.w + x[0]
+        own.h = np.tanh(own.h + own.w)
+        own.w *= 2
+        return own.h * x
+
+    return step, own
+
+
+@pytest.mark.parametrize("error", [None, TimeoutError])
+@pytest.mark.parametrize("calls", range(4))
+def test_ctrl_c_while_a_step_is_recorded_leaves_it_as_before_or_as_after(calls, error, handler_that_raises):
+    if error is not None:
+        handler_that_raises(error)
+    found = set()
+    for wanted in itertools.count(1, 41):
+        step, own = recurrent()
+        run = fl.captured(step)
+        eager, expected = recurrent()
+        for _ in range(calls):
+            run(X)
+            eager(X)
+        before = own.w.tobytes(), own.h.tobytes()
+        was_interrupted = interrupted_while_recording(run, wanted)
+        assert type(own.w) is np.ndarray and type(own.h) is np.ndarray, "no stand-in stays"
+        now = own.w.tobytes(), own.h.tobytes()
+        if now != before:
+            eager(X)
+        assert now == (expected.w.tobytes(), expected.h.tobytes())
+        found.add(now != before)
+        run(X)
+        eager(X)
+        assert own.h.tobytes() == expected.h.tobytes(), "it goes on"
+        if not was_interrupted:
+            break
+    assert found == {False, True}
