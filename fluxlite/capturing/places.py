@@ -163,6 +163,7 @@ class Places:
         self.carried: list[Place] = []  # those of `arrays` whose arrays are inputs
         self.rebindings: list[Rebinding] = []  # what the step has assigned to places of `arrays`
         self.first_arrays: list[Place] = []  # others that the step has assigned an array to
+        self.are_back = False  # the arrays, after the step
         self._stand_ins: list = []  # for each of `arrays`
 
     def carry(self, carried: set[tuple[int, Any]]) -> None:
@@ -199,7 +200,9 @@ class Places:
         this_run.is_over = True
         try:
             with uninterrupted():
-                return self._put_back(program, given)
+                lost = self._put_back(program, given)
+                self.are_back = True
+                return lost
         finally:
             this_run.is_over = False
             self._stand_ins.clear()
@@ -208,6 +211,11 @@ class Places:
         """The ids of the arrays that aren't inputs."""
         carried = {place.which() for place in self.carried}
         return {id(place.value) for place in self.arrays if place.which() not in carried}
+
+    def take_down_stand_ins(self) -> None:
+        """Each array is in its place again."""
+        for place in self.arrays:
+            place.assign(place.value)
 
     def put_back_attributes(self) -> None:
         """After a refusal, objects have their attributes again."""
@@ -222,7 +230,7 @@ class Places:
     # -- what's where the arrays were, after the step ------------------------------------------------------------------
 
     def _put_back(self, program: Program, given: list) -> list[str]:
-        assigned = self._take_down_stand_ins()
+        assigned = self._take_assigned()
         kept = Kept(program, given, self.found)
         try:
             lost = self._rebind(assigned, kept)
@@ -232,11 +240,10 @@ class Places:
             raise CaptureError(kept.refusal)
         return [*lost, *new, *self._changed_elsewhere()]
 
-    def _take_down_stand_ins(self) -> list[Any]:
+    def _take_assigned(self) -> list[Any]:
         """Each array is in its place again. What was there, for each place: its stand-in, or what the step assigned."""
         assigned = [place.now() for place in self.arrays]
-        for place in self.arrays:
-            place.assign(place.value)
+        self.take_down_stand_ins()
         return assigned
 
     def _rebind(self, assigned: list[Any], kept: "Kept") -> list[str]:

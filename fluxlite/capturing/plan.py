@@ -5,29 +5,30 @@
 3. Each call becomes a statement (``writer.py``). Guards stand at the top (``guards.py``): if one fails, nothing has
    happened, and the replay says so.
 
-A replay is one thing: after an error or Ctrl-C, parameters and an optimizer's memory are as before the call, or as
-after it. Until the first statement that changes something outside, nothing has happened. From there on, `Plan.finish`
-makes what's left before the error goes on.
+A replay is one thing: after Ctrl-C, or an error that comes from elsewhere, parameters and an optimizer's memory are as
+before the call, or as after it. Until the first statement that changes something outside, nothing has happened. From
+there on, `Plan.finish` makes what's left before the error goes on. If a call itself fails, the replay ends there, as
+the step does when it's run as written.
 """
 
 import warnings
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .guards import LOOKING_FAILED, assignment, guards, in_few_lines, lookup
-from .interrupts import Statement, can_be_repeated, is_done, protect, uninterrupted
+from .interrupts import Statement, can_be_repeated, is_done, is_the_calls_own, protect, uninterrupted
 from .layout import Layout
 from .liveness import Liveness
 from .overlaps import pairs_to_keep_apart
 from .places import Places, Rebinding
-from .program import Call, Program, are_one, own_copy, root_of, way_to_copy
+from .program import Call, Program, are_one, innermost, own_copy, root_of, way_to_copy
 from .results import Part
 from .signature import checks
 from .writer import Writer
 
 MISSED = object()  # what a replay gives if it's called otherwise, or a guard fails; nothing has happened then
-_AFTER_THE_CALL = (FloatingPointError, Warning)  # errors of calls that have computed their results all the same
 
 
 class Results(NamedTuple):
@@ -59,6 +60,8 @@ class Plan:
         self.source = "\n".join(text.lines)
         self._users_lines = text.users_lines
         self._changing = text.changing
+        self._to_arguments = text.to_arguments
+        self._users_functions = codes_in([(call.function, call.args, call.kwargs) for call in self.calls])
         self.space = writer.space
         self.space |= {"missed": MISSED, "looking_failed": LOOKING_FAILED, "finish": self.finish}
         self.space["own_copy"] = own_copy
@@ -112,15 +115,21 @@ class Plan:
 
         The replay calls this. `values` are its variables.
         """
-        is_the_calls_own = isinstance(error, Exception) and not isinstance(error, (*_AFTER_THE_CALL, MemoryError))
-        if is_the_calls_own:
-            return  # the call itself failed, as it would in the step: it ends here, as the step would
+        is_own = is_the_calls_own(error, self._users_functions)
         with uninterrupted(), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             names = self.space | values
-            left = [statement for statement in self._changing if not is_done(statement, error)]
+            left = [statement for statement in self._changing if not is_done(statement, error, is_own)]
+            if is_own and not isinstance(error, MemoryError):
+                left = self._to_arguments  # it ends here, as the step would
             for statement in left:
                 exec(statement.text, names)  # noqa: S102  (our own statement)
+
+
+def codes_in(x: Any) -> set[CodeType]:
+    """The code of the functions in nested tuples, lists and dicts that are written in Python."""
+    found = {getattr(part, "__code__", None) for part in innermost(x)}
+    return {code for code in found if type(code) is CodeType}
 
 
 def made_by(program: Program, arrays: list[np.ndarray]) -> list[np.ndarray]:
@@ -136,6 +145,7 @@ class Text:
         self.lines = ["def replay(args, kwargs):"]
         self.users_lines: dict[int, str] = {}  # by the number of the replay's line, counted from 1
         self.changing: list[Statement] = []  # from the first on that changes something outside
+        self.to_arguments: list[Statement] = []  # those of them that change arguments for the caller
         self._program = program
         self._calls = calls
         self._changed = liveness.changed
@@ -197,6 +207,7 @@ class Text:
             self.changing.append(Statement(text, self._add_call(call, text, depth=2), can_be_repeated(call)))
         for i in changed:
             self._add_change(f"copyto({self._arguments[i]}, {self._writer.name(self._program.inputs[i])})")
+        self.to_arguments = self.changing[len(self.changing) - len(changed) :]
         for text in self._assignments(rebindings):
             self._add_change(text)
         self._add("except BaseException as error:\n    finish(error, locals())\n    raise")

@@ -30,7 +30,7 @@ class Line(str):
     """A line of the user's program, as ``step.py, line 12``."""
 
 
-def _libraries() -> tuple[str, ...]:
+def libraries() -> tuple[str, ...]:
     """Folders, and a file, whose lines aren't the user's. The simulated GPU is loaded when it's first used."""
     names = [name for name in ("fluxlite", "numpy", "simgpu") if name in sys.modules]
     folders = [f"{sys.modules[name].__path__[0]}{os.sep}" for name in names]
@@ -41,7 +41,7 @@ def users_line() -> Line:
     """The innermost line that's neither fluxlite's nor NumPy's."""
     if this_run.is_over:
         return Line("the end of the step")
-    ours = _libraries()
+    ours = libraries()
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((*ours, "<")):
         if frame.f_code.co_filename.startswith("<ipython"):
@@ -223,7 +223,7 @@ class Call:
 
     def numbers(self) -> list[Number]:
         """The numbers among the arguments that the host computes."""
-        return [x for x in _innermost((self.args, self.kwargs)) if type(x) is Number]
+        return [x for x in innermost((self.args, self.kwargs)) if type(x) is Number]
 
     def writes(self) -> list[np.ndarray]:
         """The arrays that are other ones afterwards."""
@@ -232,10 +232,10 @@ class Call:
 
 def arrays_in(x: Any) -> list[np.ndarray]:
     """The arrays in nested tuples, lists and dicts."""
-    return list(filter(is_real_array, _innermost(x)))
+    return list(filter(is_real_array, innermost(x)))
 
 
-def _innermost(x: Any) -> list:
+def innermost(x: Any) -> list:
     """What's in nested tuples, lists and dicts: the outer parts first."""
     found = []
     waiting = [x]

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import random
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .agreement import disagreement
+from .interrupts import interrupt_of, uninterrupted
 from .on_device import DevicePlan
 from .overlaps import pairs_to_keep_apart
 from .places import Place
@@ -42,20 +44,33 @@ class Recording:
 
     def run(self) -> Any:
         """Run the step; gives its result."""
-        program = self.program
         state = _state_of_pythons_generators()
         this_run.refused = None
+        error_before = sys.exception()
         try:
             values = self._run_recorded()
             self._has_drawn = _state_of_pythons_generators() != state
             self._check()
-        except CaptureError:
-            program.undo()
-            if self.places is not None:
-                self.places.put_back_attributes()
+        except BaseException as error:
+            interrupt = interrupt_of(error, error_before)
+            if interrupt is not None or isinstance(error, CaptureError):
+                self._undo()
+            if interrupt is not None and interrupt is not error:
+                raise interrupt from None
             raise
         self.places.found = {}  # a plan holds no arguments
         return self._structure.filled(values)
+
+    def _undo(self) -> None:
+        """All is as before the run: after a refusal, or Ctrl-C, which may have come at any instruction."""
+        with uninterrupted():
+            if self.places is not None and not self.places.are_back:
+                with contextlib.suppress(CaptureError):  # the step got half of the way
+                    self.places.put_back(self.program, self._given)
+            self.program.undo()
+            if self.places is not None:
+                self.places.take_down_stand_ins()
+                self.places.put_back_attributes()
 
     def _take_result(self, result: Any) -> list:
         """Take apart what the step gave: its structure, its arrays. Gives copies of these for whoever has called."""

@@ -1,9 +1,11 @@
 """Ctrl-C and errors, wherever they come: the state is as before the call or as after it, and no stand-in stays."""
 
 import dis
+import enum
 import itertools
 import signal
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -11,6 +13,28 @@ import pytest
 import fluxlite as fl
 
 X = np.random.default_rng(0).standard_normal((6, 3)).astype(np.float32)
+
+
+class TooLate(Exception):
+    pass
+
+
+ERRORS = [TooLate, TimeoutError, MemoryError]  # that a signal's handler may raise
+
+
+@pytest.fixture
+def handler_that_raises():
+    """``handler_that_raises(error)``: from now on, Ctrl-C raises that."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def use(error):
+        def handle(number, frame):
+            raise error("it takes too long")
+
+        signal.signal(signal.SIGINT, handle)
+
+    yield use
+    signal.signal(signal.SIGINT, before)
 
 
 # -- where it comes ----------------------------------------------------------------------------------------------------
@@ -31,6 +55,8 @@ def can_come_here(frame, depth):
 
     Of what the replay calls, the first instructions will do: elsewhere it can't come to each, as when a lock is taken.
     """
+    if frame.f_code.co_filename in (signal.__file__, enum.__file__):
+        return False  # it's the same as in the line that asks for a handler
     if depth == 0:
         return "CALL" not in dis.opname[frame.f_code.co_code[frame.f_lasti]]
     return frame.f_lasti <= 4
@@ -57,7 +83,7 @@ def interrupted_at(run, wanted):
     sys.settrace(trace)
     try:
         run(X)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, *ERRORS):
         return True
     finally:
         sys.settrace(None)
@@ -173,6 +199,17 @@ STEPS = [with_a_generator, with_the_devices_generator, *map(with_a_change, CHANG
 @pytest.mark.parametrize("interrupted", [interrupted_at, interrupted_after])
 @pytest.mark.parametrize("make", STEPS, ids=[make.__name__ for make in STEPS[:2]] + [f.__name__ for f in CHANGES])
 def test_ctrl_c_comes_before_a_step_or_after_it_and_never_between(make, interrupted):
+    check_that_it_is_never_half_done(make, interrupted)
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("make", STEPS[::2], ids=lambda make: make.__name__)
+def test_an_error_of_a_signals_handler_comes_before_a_step_or_after_it(make, error, handler_that_raises):
+    handler_that_raises(error)
+    check_that_it_is_never_half_done(make, interrupted_at)
+
+
+def check_that_it_is_never_half_done(make, interrupted):
     step, arrays, generator = make()
     run = fl.captured(step)
     for _ in range(3):
@@ -302,5 +339,71 @@ def test_ctrl_c_while_arrays_are_put_back_waits_until_all_are():
     own.armed = True
     with pytest.raises(KeyboardInterrupt):
         fl.captured(step)(X)
-    assert (arrays[0] == 1).all() and (arrays[1] == 0).all(), "what was there keeps its values"
-    assert (own.a == 1 + X[0]).all() and (own.b == own.a).all()
+    assert own.a is arrays[0] and own.b is arrays[1], "the run is undone"
+    assert (own.a == 1).all() and (own.b == 0).all()
+
+
+def interrupted_while_recording(run, wanted):
+    """Call ``run(X)``, and stop it at one of its lines, the step's and the capture's. Whether there was such a one."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        if frame.f_code.co_filename in (signal.__file__, enum.__file__) or "fluxlite" not in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            count += 1
+            if count == wanted:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    sys.settrace(trace)
+    try:
+        run(X)
+    except (KeyboardInterrupt, *ERRORS):
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def recurrent():
+    own = types.SimpleNamespace(w=np.ones(3, np.float32), h=np.zeros(3, np.float32))
+
+    def step(x):
+        own.w[...] = own.w + x[0]
+        own.h = np.tanh(own.h + own.w)
+        own.w *= 2
+        return own.h * x
+
+    return step, own
+
+
+@pytest.mark.parametrize("error", [None, TimeoutError])
+@pytest.mark.parametrize("calls", range(4))
+def test_ctrl_c_while_a_step_is_recorded_leaves_it_as_before_or_as_after(calls, error, handler_that_raises):
+    if error is not None:
+        handler_that_raises(error)
+    found = set()
+    for wanted in itertools.count(1, 41):
+        step, own = recurrent()
+        run = fl.captured(step)
+        eager, expected = recurrent()
+        for _ in range(calls):
+            run(X)
+            eager(X)
+        before = own.w.tobytes(), own.h.tobytes()
+        was_interrupted = interrupted_while_recording(run, wanted)
+        assert type(own.w) is np.ndarray and type(own.h) is np.ndarray, "no stand-in stays"
+        now = own.w.tobytes(), own.h.tobytes()
+        if now != before:
+            eager(X)
+        assert now == (expected.w.tobytes(), expected.h.tobytes())
+        found.add(now != before)
+        run(X)
+        eager(X)
+        assert own.h.tobytes() == expected.h.tobytes(), "it goes on"
+        if not was_interrupted:
+            break
+    assert found == {False, True}

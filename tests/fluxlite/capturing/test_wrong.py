@@ -501,8 +501,8 @@ def test_an_error_in_a_replay_leaves_the_state_as_before_the_call_or_as_after_it
     assert any("test_wrong.py, line" in note for note in caught.value.__notes__)
 
 
-def test_a_floating_point_error_comes_as_it_does_eagerly_and_nothing_is_half_done():
-    def run(divide):
+def test_a_floating_point_error_stops_a_replay_where_it_stops_the_step():
+    def run(divide, captured=True):
         a, b = np.ones(3, np.float32), np.ones(3, np.float32)
 
         def step(x):
@@ -510,15 +510,41 @@ def test_a_floating_point_error_comes_as_it_does_eagerly_and_nothing_is_half_don
             b[...] = b + 1
             return b
 
-        replay = fl.captured(step)
+        replay = fl.captured(step) if captured else step
         for _ in range(3):
             replay(np.ones(3, np.float32))
         with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
             replay(np.zeros(3, np.float32))
         return a[0], b[0]
 
-    assert run(lambda a, x: np.copyto(a, a / x)) == (1, 4), "as before the call"
-    assert run(lambda a, x: np.divide(a, x, out=a)) == (np.inf, 5), "as after it"
+    for divide in (lambda a, x: np.copyto(a, a / x), lambda a, x: np.divide(a, x, out=a)):
+        assert run(divide) == run(divide, captured=False)
+    assert run(divide) == (np.inf, 4)
+
+
+@pytest.mark.parametrize("index", [1, 20])
+def test_a_call_that_fails_after_a_change_leaves_what_the_step_leaves(index):
+    table = np.arange(30, dtype=np.float32).reshape(10, 3)
+
+    def run(captured):
+        w, v = np.ones(3, np.float32), np.ones(3, np.float32)
+
+        def step(x, i):
+            w[...] = w + 1
+            x += 1
+            y = w / x[0] + table[i][0]
+            v[...] = v + y
+            return y
+
+        replay = fl.captured(step) if captured else step
+        for _ in range(3):
+            replay(X.copy(), np.array([1]))
+        x = X * 0 - 1
+        with np.errstate(divide="raise"), pytest.raises((FloatingPointError, IndexError)):
+            replay(x, np.array([index]))
+        return w.tobytes(), v.tobytes(), x.tobytes()
+
+    assert run(True) == run(False)
 
 
 def test_a_function_under_one_of_our_decorators_is_looked_into():
