@@ -19,6 +19,13 @@ class TooLate(Exception):
     pass
 
 
+@pytest.fixture(autouse=True)
+def own_error_state():
+    """An interrupt right behind the beginning of ``with np.errstate(…):`` leaves what it set, as it does eagerly."""
+    with np.errstate():
+        yield
+
+
 ERRORS = [TooLate, TimeoutError, MemoryError]  # that a signal's handler may raise
 
 
