@@ -40,10 +40,11 @@ class Level:
             elif not _is_writable_memory(base):
                 return
         with _lock:
-            if key not in _holders and not array.flags.writeable:  # for reasons of the program's own
+            holders = _holders.get(key, ())
+            if not holders and not array.flags.writeable:  # for reasons of the program's own
                 return
             self.frozen[key] = array  # first, so that it's released even if an interrupt comes now
-            _holders[key] = (*_holders.get(key, ()), self)
+            _holders[key] = (*holders, self)
             if type(array) is np.ndarray:
                 array.setflags(write=False)  # the same as below, in a third of the time
             else:
@@ -57,16 +58,17 @@ class Level:
         self.is_open = False
         with _lock:
             for key, array in self.frozen.items():  # an array comes before its views, as it has to
-                others = tuple([level for level in _holders.get(key, ()) if level is not self])
-                if others:
-                    _holders[key] = others
+                holders = _holders.get(key, ())
+                if holders and (len(holders) > 1 or holders[0] is not self):
+                    _holders[key] = tuple([level for level in holders if level is not self])
                     continue
                 _holders.pop(key, None)
                 if not _is_writable_again(array):
                     _waiting_views[key] = array
-            for key, array in list(_waiting_views.items()):
-                if _is_writable_again(array):
-                    _waiting_views.pop(key, None)
+            if _waiting_views:
+                for key, array in list(_waiting_views.items()):
+                    if _is_writable_again(array):
+                        _waiting_views.pop(key, None)
             self.frozen = {}
 
 

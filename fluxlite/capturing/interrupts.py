@@ -138,7 +138,8 @@ def is_the_calls_own(error: BaseException, functions: set[CodeType]) -> bool:
     """
     if not isinstance(error, Exception) or type(error).__module__.partition(".")[0] not in _RAISING:
         return False
-    entry = error.__traceback__.tb_next  # type: ignore[union-attr]  (its first one is the replay's own)
+    entry: Any = error.__traceback__
+    entry = entry.tb_next  # the first one is the replay's own
     ours = libraries()
     while entry is not None:
         code = entry.tb_frame.f_code
