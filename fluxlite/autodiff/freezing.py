@@ -40,41 +40,53 @@ class Level:
             elif not _is_writable_memory(base):
                 return
         with _lock:
-            if key not in _holders and not array.flags.writeable:  # for reasons of the program's own
+            holders = _holders.get(key, ())
+            if not holders and not array.flags.writeable:  # for reasons of the program's own
                 return
             self.frozen[key] = array  # first, so that it's released even if an interrupt comes now
-            _holders[key] = _holders.get(key, 0) + 1
+            _holders[key] = (*holders, self)
             if type(array) is np.ndarray:
                 array.setflags(write=False)  # the same as below, in a third of the time
             else:
                 array.flags.writeable = False
 
     def close(self) -> None:
-        """Make what was frozen writable again, unless another level, perhaps of another thread, still holds it."""
+        """Make what was frozen writable again, unless another level, perhaps of another thread, still holds it.
+
+        Ctrl-C may come at any instruction: then a second call does what's left.
+        """
         self.is_open = False
         with _lock:
-            released = []
             for key, array in self.frozen.items():  # an array comes before its views, as it has to
-                _holders[key] = _holders.get(key, 1) - 1
-                if _holders[key] == 0:
-                    del _holders[key]
-                    released.append(array)
-            released += _waiting_views
-            _waiting_views.clear()
-            for array in released:
-                try:
-                    if type(array) is np.ndarray:
-                        array.setflags(write=True)
-                    else:
-                        array.flags.writeable = True
-                except ValueError:  # it views what another level has frozen, and waits for that
-                    _waiting_views.append(array)
-        self.frozen = {}
+                holders = _holders.get(key, ())
+                if holders and (len(holders) > 1 or holders[0] is not self):
+                    _holders[key] = tuple([level for level in holders if level is not self])
+                    continue
+                _holders.pop(key, None)
+                if not _is_writable_again(array):
+                    _waiting_views[key] = array
+            if _waiting_views:
+                for key, array in list(_waiting_views.items()):
+                    if _is_writable_again(array):
+                        _waiting_views.pop(key, None)
+            self.frozen = {}
+
+
+def _is_writable_again(array: LibraryArray) -> bool:
+    """Make `array` writable. False if it views what another level has frozen, and has to wait for that."""
+    try:
+        if type(array) is np.ndarray:
+            array.setflags(write=True)
+        else:
+            array.flags.writeable = True
+    except ValueError:
+        return False
+    return True
 
 
 _lock = threading.RLock()  # an interrupt may come before it's released: this thread can go on all the same
-_holders: dict[int, int] = {}  # by id: how many levels have frozen this array
-_waiting_views: list[LibraryArray] = []
+_holders: dict[int, tuple[Level, ...]] = {}  # by id: the levels that have frozen this array
+_waiting_views: dict[int, LibraryArray] = {}  # by id
 PARAMETERS = Level(0)  # of `param`, which has no enclosing call: it never closes and freezes nothing
 
 

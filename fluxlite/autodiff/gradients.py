@@ -92,7 +92,11 @@ def withgradient(f: Callable, *args: Tree) -> tuple[Any, Any]:
             for one in marked:
                 gradients.append(one.gradient(totals, given))
     finally:
-        level.close()
+        try:
+            level.close()
+        except BaseException:  # Ctrl-C came meanwhile: close the rest
+            level.close()
+            raise
     keep_state(snapshots)
     return plain_value, tuple(gradients)
 

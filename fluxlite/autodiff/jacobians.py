@@ -46,7 +46,11 @@ def jacobian(f: Callable, *args: Array | float) -> tuple:
                     found.append({})
             return tuple([_rows(found, np.shape(value), x) for x in tracked])
     finally:
-        level.close()
+        try:
+            level.close()
+        except BaseException:  # Ctrl-C came meanwhile: close the rest
+            level.close()
+            raise
 
 
 def _int_as_float(x: Array | float) -> Array | float:

@@ -15,7 +15,7 @@ from ..tree.flat import Attribute, KeyPath, put
 from ..tree.ties import is_array, is_trainable_array, on_card_of, parameter_key, view_as
 from ..tree.walks import is_mutable, nodes, on_first_card_of, trainables
 from ..words import explained
-from .freezing import PARAMETERS
+from .freezing import PARAMETERS, Level
 from .gradients import as_gradient, new_level, run_in_training, totals_of, track, untrack
 from .state import changeable_contents, detach
 from .tracked import TrackedArray
@@ -106,10 +106,19 @@ class Params(list):
                 found = {id(x): as_gradient(x, totals.get(stand_in), given) for x, stand_in in tracked.values()}
             return plain_value, ImplicitGradients(self, found)
         finally:
-            for place in places:
-                put(*place)
-            _detach(objects)
-            level.close()
+            try:
+                _end(places, objects, level)
+            except BaseException:  # Ctrl-C came meanwhile: do the rest
+                _end(places, objects, level)
+                raise
+
+
+def _end(places: list, objects: list, level: Level) -> None:
+    """Put the arrays back, and let them be written again. It may be done twice."""
+    for place in places:
+        put(*place)
+    _detach(objects)
+    level.close()
 
 
 class ImplicitGradients:

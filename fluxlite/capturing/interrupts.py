@@ -139,7 +139,7 @@ def is_the_calls_own(error: BaseException, functions: set[CodeType]) -> bool:
     if not isinstance(error, Exception) or type(error).__module__.partition(".")[0] not in _RAISING:
         return False
     entry: Any = error.__traceback__
-    entry = entry.tb_next  # its first one is the replay's own
+    entry = entry.tb_next  # the first one is the replay's own
     ours = libraries()
     while entry is not None:
         code = entry.tb_frame.f_code

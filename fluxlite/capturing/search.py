@@ -256,8 +256,8 @@ class Search:
     def _pythons_generator(self, x: random.Random) -> None:
         self.places.generators.append((x, x.getstate()))
 
-    def _weak_keys(self, x: weakref.WeakKeyDictionary) -> None:
-        self._container(x.data)  # type: ignore[attr-defined]
+    def _weak_keys(self, x: Any) -> None:
+        self._container(x.data)
 
     def _weak_reference(self, x: weakref.ref) -> None:
         self._waiting.append(x())
