@@ -13,9 +13,8 @@ from nbval.plugin import IPyNbCell, coalesce_streams, find_comment_markers, find
 from tools.outputs import Output
 
 # A cell is slow that takes more than so many times as long as usual, and so many seconds that somebody waits for it.
-# Times differ from run to run: one that's listed as slow stays so a little below that.
-FACTOR, SECONDS = 3, 5.0
-STILL_FACTOR, STILL_SECONDS = 2, 3.0
+# Times differ by a third from run to run.
+FACTOR, SECONDS, THIRD = 3, 5.0, 4 / 3
 
 
 @dataclass
@@ -66,7 +65,7 @@ class Report:
     usual: list[Ran] | None  # with everything in place
     otherwise: dict[str, str] = field(default_factory=dict)  # in words, by the cell's id
     slow: dict[str, float] = field(default_factory=dict)  # how many times as long, by the cell's id
-    still_slow: set[str] = field(default_factory=set)  # ids of those that may be listed as slow
+    nearly_slow: set[str] = field(default_factory=set)  # ids of cells that could be slow in another run
 
     @property
     def lesson(self) -> str:
@@ -93,11 +92,11 @@ def judge(name: str, cells: list[Cell], ran: list[Ran], usual: list[Ran] | None)
             report.otherwise[cell.id] = words
         if usual:
             seconds = ran[place].seconds
-            usually = usual[place].seconds
-            if seconds > max(FACTOR * usually, SECONDS):
-                report.slow[cell.id] = seconds / max(usually, 0.01)
-            if seconds > max(STILL_FACTOR * usually, STILL_SECONDS):
-                report.still_slow.add(cell.id)
+            factor = seconds / max(usual[place].seconds, 0.01)
+            if factor > FACTOR and seconds > SECONDS:
+                report.slow[cell.id] = factor
+            if factor > FACTOR / THIRD and seconds > SECONDS / THIRD:
+                report.nearly_slow.add(cell.id)
     return report
 
 

@@ -165,12 +165,18 @@ def test_a_listed_cell_must_do_otherwise():
 
 @pytest.mark.parametrize(
     ("seconds", "usually", "factor", "may_be_listed"),
-    [(6.3, 2, "3.1", True), (5.7, 2, "", True), (3.9, 2, "", False), (4.9, 0.1, "", True), (2.9, 0.1, "", False)],
+    [
+        (8.2, 2, "4.1", True),
+        (7.8, 2, "", True),
+        (5, 2, "", True),
+        (4.4, 2, "", False),
+        (4.9, 0.1, "", True),
+        (3.7, 0.1, "", False),
+    ],
 )
-def test_slow_is_more_than_three_times_and_long_enough_to_wait_for(seconds, usually, factor, may_be_listed):
-    """And what's listed as slow may be a little quicker, since times differ from run to run."""
+def test_slow_is_three_times_and_a_third_more_or_less_in_another_run(seconds, usually, factor, may_be_listed):
     report = reported(seconds, usually)
-    assert [f"{times:.1f}" for times in report.slow.values()] == [factor] * bool(factor)
+    assert list(report.slow) == ["cell-02"] * (seconds > max(3 * usually, 5))
     words = f"notebooks/99-a.ipynb, cell-02, 'train()': it takes {factor} times as long"
     assert said(report) == [words] * bool(factor)
     assert (said(report, SLOW) == []) == may_be_listed
