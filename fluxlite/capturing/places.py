@@ -308,6 +308,7 @@ class Kept:
         self._given = given
         self._found = found
         self._copies: dict[str, Any] = {}
+        self._kept: dict[str, np.ndarray] = {}  # the values of each array that's been copied
         self.refusal = ""  # what can't be kept
 
     def array(self, x: CapturedArray) -> Any:
@@ -325,8 +326,18 @@ class Kept:
             )
         key = f"{id(root)} {x.is_number} {values_of(x.value).__array_interface__}"
         if key not in self._copies:
+            self._check_apart(x)
             self._copies[key] = own_copy(x.value, x.is_number)
+            self._kept[key] = values_of(x.value)
         return self._copies[key]
+
+    def _check_apart(self, x: CapturedArray) -> None:
+        """What's kept twice in different ways, as an array and a part of it, would be two arrays after a replay."""
+        if any(np.shares_memory(values_of(x.value), kept) for kept in self._kept.values()):
+            self.refusal = (
+                "the step keeps an array and a part of it, or two parts that overlap: they'd change together, and a "
+                "replay's wouldn't. Keep x.copy()"
+            )
 
     def rebind(self, place: Place, now: Any) -> Rebinding:
         """Assign what the step has assigned, without stand-ins. If the run is refused, what was there comes back."""

@@ -353,8 +353,16 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         if not self.is_number:
             write(self.program, self.value, value)
 
-    def view(self, dtype: Any) -> Any:
-        return wrap(self.program, self.value.view(dtype), self.is_number)
+    def view(self, dtype: Any = None) -> Any:
+        return wrap(self.program, self.value.view(dtype or self.dtype), self.is_number)
+
+    def conj(self) -> Any:
+        """A real array is its own conjugate, as NumPy's method has it: a change of one is a change of the other."""
+        if np.iscomplexobj(self):
+            return np.conj(self)
+        return self
+
+    conjugate = conj
 
     def __pow__(self, other: Any) -> Any:
         if type(other) is int and other == 2:  # as NumPy's own ** does

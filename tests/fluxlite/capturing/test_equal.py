@@ -156,3 +156,19 @@ def test_results_and_what_is_assigned_have_the_memory_order_that_the_step_gives_
         return found
 
     assert run(True) == run(False)
+
+
+def changes_its_conjugate(x):
+    y = x.conj()
+    y += 1
+    return x * 1, x.conjugate() is x, x.view() * 2
+
+
+def test_a_real_array_is_its_own_conjugate():
+    plain, captured = np.ones(3), np.ones(3)
+    run = fl.captured(changes_its_conjugate)
+    for _ in range(5):
+        for one, two in zip(run(captured), changes_its_conjugate(plain), strict=True):
+            np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(captured, plain)
+    assert run.plans

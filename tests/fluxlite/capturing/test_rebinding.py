@@ -315,6 +315,11 @@ def part_of_it(own, x):
     own.both = (own.both[0][::-1], x + 1)
 
 
+def an_array_and_a_part_of_it(own, x):
+    whole = np.concatenate([own.both[0] + x, x])
+    own.both = (whole[:3], whole[1:4])
+
+
 def two_names_that_go_on(own, x):
     own.h = own.start
     own.start += 1
@@ -326,6 +331,7 @@ def two_names_that_go_on(own, x):
         (two_names_that_go_on, "what's at 'h' shares memory with an array that the step changes"),
         (part_of_the_argument, r"keeps a part of an argument.* Keep x\.copy\(\)"),
         (part_of_it, r"keeps a part of .* that it replaces.* Keep x\.copy\(\)"),
+        (an_array_and_a_part_of_it, "keeps an array and a part of it, or two parts that overlap"),
         (a_generator, "puts a Generator at 'rng', where a Generator was"),
     ],
 )
