@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..array_kinds import array_kind_of
-from .places import bits_of
 from .program import CaptureError, Program, check_kind, check_plain, copy_in_order, values_of
 from .recorded import wrap
+from .terms import bits_of
 
 
 class Given:
