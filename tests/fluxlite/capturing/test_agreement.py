@@ -75,3 +75,53 @@ def test_constants_that_are_made_anew_but_the_same_are_replayed(name, monkeypatc
     for number in range(4):
         np.testing.assert_array_equal(step(X + number), SAME[name](X + number))
     assert step.plans
+
+
+# -- what a step gives back --------------------------------------------------------------------------------------------
+
+
+@fl.functor(children=("y",))
+class Labelled:
+    def __init__(self, y, n):
+        self.y, self.n = y, n
+
+
+class Relabelled(Labelled):
+    pass
+
+
+def closure():
+    k = factor()
+    return lambda x: x * k
+
+
+FUNCTIONS = [np.sin, np.cos]
+MODELS = [fl.Dense(1, 1), fl.Dense(1, 1)]
+OTHER_RESULTS = {
+    "a function": lambda x: (x, FUNCTIONS[factor() % 2]),
+    "a function's variable": lambda x: (x, closure()),
+    "a found object": lambda x: (x, MODELS[factor() % 2]),
+    "what's no part": lambda x: Labelled(x * 2, factor()),
+    "the class": lambda x: (Labelled, Relabelled)[factor() % 2](x * 2, 1),
+    "the type of a key": lambda x: {(1, True)[factor() % 2]: x * 2},
+    "the type in a set": lambda x: (x * 2, frozenset([(1, True)[factor() % 2]])),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_RESULTS)
+def test_a_result_that_is_another_one_in_each_run_is_refused(name, monkeypatch):
+    step = fl.captured(OTHER_RESULTS[name])
+    with pytest.raises(fl.CaptureError, match="returns another .* than the time before"):
+        for number in range(1, 5):
+            monkeypatch.setenv("FACTOR", str(number))
+            step(X)
+
+
+@pytest.mark.parametrize("name", OTHER_RESULTS)
+def test_a_result_that_is_the_same_in_each_run_is_replayed(name, monkeypatch):
+    monkeypatch.setenv("FACTOR", "1")
+    step = fl.captured(OTHER_RESULTS[name])
+    for _ in range(4):
+        made = step(X)
+    assert step.plans
+    assert type(made) is type(OTHER_RESULTS[name](X))
