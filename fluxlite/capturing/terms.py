@@ -81,3 +81,40 @@ def _content(cell: types.CellType) -> Any:
 def has_a_value(cls: Any) -> bool:
     """Whether objects of a class are what's equal to them, as texts and dates are."""
     return cls.__hash__ not in (None, object.__hash__) and cls.__eq__ is not object.__eq__
+
+
+def same_keys(box: Any, keys: list) -> bool:
+    """Whether a dict has these keys, in this order, and of these types."""
+    return len(box) == len(keys) and all(x is y or terms_of(x) == terms_of(y) for x, y in zip(box, keys))
+
+
+# -- texts and numbers of a class of the user's ------------------------------------------------------------------------
+
+
+def has_attributes(x: Any) -> bool:
+    """Whether an object has something besides its text or number."""
+    if getattr(x, "__dict__", None):
+        return True
+    return any(vars(cls).get("__slots__") for cls in type(x).__mro__)
+
+
+def of_python(x: Any) -> Any:
+    """The text or number that an object is, without what its class adds."""
+    if isinstance(x, str):
+        return str.__str__(x)
+    if isinstance(x, bytes):
+        return bytes.join(b"", [x, b""])
+    if isinstance(x, int):
+        return int.__int__(x)
+    if isinstance(x, float):
+        return float.__float__(x)
+    return complex(x.real, x.imag)
+
+
+def same_of_python(x: Any, y: Any) -> bool:
+    """Whether `x` is the same text or number as `y`, of the same class, and has no attributes either."""
+    if x is y:
+        return True
+    if type(x) is not type(y) or has_attributes(x):
+        return False
+    return terms_of(of_python(x)) == terms_of(of_python(y))
