@@ -4,7 +4,8 @@
 2. ``recorded.py``: the array that notes the calls it's used in.
 3. ``places.py``: where those arrays stand meanwhile, and what's guarded; ``search.py`` finds what a step reaches.
 4. ``signature.py``: what a step is called with; ``results.py``: what it gives back.
-5. ``recording.py``: a run. ``agreement.py``: whether two of them did the same; ``overlaps.py``: memory with two names.
+5. ``recording.py``: a run. ``agreement.py``: whether two of them did the same, and ``terms.py``: whether constants are;
+   ``overlaps.py``: memory with two names.
 6. ``plan.py``: from notes to a function, with ``liveness.py``, ``layout.py``, ``writer.py`` and ``guards.py``;
    ``interrupts.py``: what's left to do after Ctrl-C. ``on_device.py``: the same on a GPU, where a replay is one order.
 7. ``step.py``: what the user calls. ``optimizing.py``: rates and counts; ``checking.py``: ``check=``.

@@ -1,11 +1,13 @@
 """Two runs of a step have to make the same calls with the same constants: what differs would be repeated wrongly."""
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from .program import Call, Number, Program, is_real_array, root_of, values_of
 from .recorded import NUMBERS
+from .terms import terms_of
 
 
 def disagreement(first: Program, second: Program) -> str:
@@ -35,12 +37,12 @@ def _assigned(program: Program, side: "_Side") -> list:
 def _other_call(one: Call, two: Call, sides: "tuple[_Side, _Side]") -> str:
     """What to say if the two aren't the same call, with the same constants, of memory in the same places."""
     is_same = one.line == two.line and one.kind == two.kind
-    if one.function is not two.function and _name(one) != _name(two):
+    if sides[0].terms(one.function) != sides[1].terms(two.function):
         is_same = False
     if is_same and sides[0].terms(_of(one)) == sides[1].terms(_of(two)):
         return ""
     before, now = _constants(one), _constants(two)
-    if is_same and before != now:
+    if is_same and terms_of(before) != terms_of(now):
         return (
             f"{two.line}: it's called with {_few(now)}, and the time before with {_few(before)}. A "
             "replay would repeat one of them. Make it an argument of the step, as an array or np.float32(…)"
@@ -63,8 +65,8 @@ def _words_for_other_arrays(one: Call, two: Call) -> str:
             "and a replay's can't"
         )
     return (
-        f"{two.line}: {_name(two)} gets other arrays than the time before. A replay would always take the same: let "
-        "the arrays decide, with np.where, or capture each way by itself"
+        f"{two.line}: {_name(two)} gets other arrays or functions than the time before. A replay would always take the "
+        "same: let the arrays decide, with np.where, or capture each way by itself"
     )
 
 
@@ -81,7 +83,7 @@ def _other_arrays(one: Call, two: Call, first: Program) -> str:
                 "a replay would go on with it. Make it as np.zeros_like(x, shape=…), or before the call"
             )
     for x, y in zip(one.reads(), two.reads()):
-        if _is_another(x, y, first) and not _equal(values_of(x), values_of(y)):
+        if _is_another(x, y, first) and not _have_same_bytes(values_of(x), values_of(y)):
             return (
                 f"{two.line}: an array made outside isn't what it was the time before. A replay would repeat it. "
                 "Make it an argument of the step, or change it in place"
@@ -116,14 +118,14 @@ class _Side:
         if isinstance(x, (tuple, list)):
             return type(x), *map(self.terms, x)
         if isinstance(x, dict):
-            return dict, *[(key, self.terms(value)) for key, value in x.items()]
+            return dict, *[(terms_of(key), self.terms(value)) for key, value in x.items()]
         if type(x) is Number:
             return x.name
-        if isinstance(x, NUMBERS) and x != x:  # noqa: PLR0124  (NaN isn't equal to itself)
-            return "nan"
-        if isinstance(x, (*NUMBERS, str, slice, np.generic, np.dtype, type, type(None))):
-            return type(x), x
-        return type(x)
+        if type(x) is slice:
+            return slice, *map(self.terms, (x.start, x.stop, x.step))
+        if type(x) is functools.partial:  # np.arange, like an array of a device
+            return functools.partial, *map(self.terms, (x.func, x.args, x.keywords))
+        return terms_of(x)
 
 
 def _is_another(x: np.ndarray, y: np.ndarray, first: Program) -> bool:
@@ -131,8 +133,8 @@ def _is_another(x: np.ndarray, y: np.ndarray, first: Program) -> bool:
     return x is not y and id(root_of(x)) not in first.made and root_of(x) is not root_of(y)
 
 
-def _equal(x: np.ndarray, y: np.ndarray) -> bool:
-    return np.array_equal(x, y, equal_nan=x.dtype.kind in "fc")
+def _have_same_bytes(x: np.ndarray, y: np.ndarray) -> bool:
+    return x.tobytes() == y.tobytes()  # 0.0 isn't -0.0
 
 
 def _constants(call: Call) -> list:
@@ -147,9 +149,9 @@ def _collect(x: Any, found: list) -> None:
             _collect(part, found)
     elif isinstance(x, dict):
         _collect(list(x.values()), found)
-    elif isinstance(x, (*NUMBERS, np.generic)):
+    elif isinstance(x, (*NUMBERS, complex, range, str, bytes, np.generic)):
         found.append(x)
 
 
-def _few(numbers: list) -> str:
-    return ", ".join(f"{x!r}" for x in numbers[:4]) or "no number"
+def _few(constants: list) -> str:
+    return ", ".join(f"{x!r}" for x in constants[:4]) or "no constant"

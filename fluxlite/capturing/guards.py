@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from .places import ANYTHING, GONE, Container, Place, Places, same
+from .terms import terms_of
 from .writer import Writer
 
 LOOKING_FAILED = (AttributeError, LookupError, ValueError)  # what a guard may raise: something is gone
@@ -41,7 +42,7 @@ def guards(places: Places, writer: Writer) -> list[str]:
         name, rule, memory = writer.thing(leaf), writer.thing(leaf.rule), writer.thing(leaf.memory)
         found.append(f"{name}.frozen is not {leaf.frozen} or {name}.memory is not {memory}")
         found.append(f"{name}.rule is not {rule} and not alike({name}.rule, {rule})")
-    writer.space["alike"] = alike
+    writer.space |= {"alike": alike, "terms_of": terms_of}
     return found
 
 
@@ -86,7 +87,9 @@ def _guards_of(container: Container, carried: set, writer: Writer) -> list[str]:
     if container.of is not None:
         found.append(f"{writer.thing(container.of)}.__dict__ is not {box}")
     if isinstance(container.box, (set, frozenset)):
-        return [*found, f"{box} != {writer.thing(set(container.values))}"]
+        return [*found, _other_members(container, box, writer)]
+    if not container.values and isinstance(container.box, (dict, list)):
+        return [*found, box]  # that's quick: it's true if there's something in it
     slow = f"not same_contents({box}, {writer.thing(container.keys)}, {writer.thing(values)})"
     count = len(container.values)
     keys = container.keys
@@ -96,11 +99,23 @@ def _guards_of(container: Container, carried: set, writer: Writer) -> list[str]:
         quick = [f"len({box}) != {count}"]
         if container.keys and container.of is None:  # a step may go through a dict, in its order
             quick = [f"[*{box}] != {writer.thing(keys)}"]
+            if any(type(key) is int for key in keys):
+                quick.append(f"[*map(type, {box})] != {writer.thing([*map(type, keys)])}")
         for key, value in zip(keys, values):
             if value is not ANYTHING:
                 quick.append(f"{box}[{key!r}] is not {writer.thing(value)}")
         return [*found, f"({' or '.join(quick)}) and {slow}"]
     return [*found, slow]
+
+
+def _other_members(container: Container, box: str, writer: Writer) -> str:
+    """Whether a set isn't as it was. 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+    members = container.values
+    if any(isinstance(x, (float, complex)) for x in members):
+        return f"{{*map(terms_of, {box})}} != {writer.thing(set(map(terms_of, members)))}"
+    if any(isinstance(x, int) for x in members):
+        return f"{{*zip(map(type, {box}), {box})}} != {writer.thing(set(zip(map(type, members), members)))}"
+    return f"{box} != {writer.thing(set(members))}"
 
 
 def alike(rule: Any, other: Any) -> bool:

@@ -12,7 +12,6 @@ stands there is an input of the program, as an argument is, and each replay assi
 import contextvars
 import functools
 import random
-import struct
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,6 +24,7 @@ from .interrupts import uninterrupted
 from .program import CaptureError, Program, are_one, on_device, own_copy, root_of, this_run, values_of
 from .recorded import CapturedArray, CapturedGenerator, wrap
 from .results import Part, structure_of
+from .terms import bits_of, same_keys, terms_of
 
 GONE = object()  # nothing is there
 ANYTHING = object()  # whatever is there, it's looked at as an input
@@ -120,7 +120,7 @@ def same_contents(box: Any, keys: list | None, values: list) -> bool:
         return False
     if keys is None:
         return all(map(same, box, values))
-    return [*box] == keys and all(map(same, box.values(), values))
+    return same_keys(box, keys) and all(map(same, box.values(), values))
 
 
 def same(x: Any, y: Any) -> bool:
@@ -133,12 +133,9 @@ def same(x: Any, y: Any) -> bool:
         return len(x) == len(y) and all(map(same, x, y))
     if type(x) in (float, complex):
         return bits_of(x) == bits_of(y)
+    if type(x) in (slice, range):
+        return terms_of(x) == terms_of(y)
     return x == y
-
-
-def bits_of(x: complex) -> bytes:
-    """Equal for what computes alike: 0.0 isn't -0.0, and NaN is NaN if it has the same sign."""
-    return struct.pack("dd", x.real, x.imag)
 
 
 _BY_VALUE = {int, float, str, bytes, bool, complex, tuple, np.str_, np.bytes_, np.dtype, range, slice}

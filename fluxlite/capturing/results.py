@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..devices.base import Device
-from ..tree.contract import is_leaf
-from ..tree.flat import flatten
+from ..tree.contract import attributes, is_leaf
+from ..tree.flat import TiedLeaf, flatten
 from .program import CaptureError, check_plain, is_real_array, own_copy, users_line, values_of
 from .recorded import CapturedArray, CapturedGenerator, CapturedNumber
+from .terms import terms_of
 
 _CODE = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, np.ufunc)
 
@@ -63,13 +64,9 @@ class Constant(Part):
         return writer.thing(self.value)
 
     def terms(self) -> Any:
-        if self.is_found or isinstance(self.value, (*_CODE, Device)):
-            return type(self.value)
-        if isinstance(self.value, np.generic):
-            return type(self.value), self.value.tobytes()
-        if isinstance(self.value, (float, complex)):
-            return type(self.value), repr(self.value)  # NaN is NaN
-        return type(self.value), self.value
+        if self.is_found:
+            return id(self.value)
+        return terms_of(self.value)
 
 
 @dataclass(frozen=True)
@@ -123,7 +120,7 @@ class Dictionary(Part):
         return f"{{{', '.join(items)}}}"
 
     def terms(self) -> Any:
-        return dict, [(key, part.terms()) for key, part in self.parts.items()]
+        return dict, [(terms_of(key), part.terms()) for key, part in self.parts.items()]
 
 
 @dataclass(frozen=True)
@@ -144,7 +141,21 @@ class Rebuilt(Part):
         return self.flat.results(leaves)[self.flat.root]
 
     def terms(self) -> Any:
-        return Rebuilt, [leaf.terms() for leaf in self.leaves]
+        return Rebuilt, [leaf.terms() for leaf in self.leaves], [_recipe(branch) for branch in self.flat.recipe]
+
+
+def _recipe(branch: Any) -> tuple:
+    """Equal for two places of a tree at which a replay makes the same of its parts: the class, and what's no part."""
+    if isinstance(branch, TiedLeaf):
+        return "tied", branch.same
+    same = getattr(branch, "same", None)
+    return type(branch.x), branch.names, tuple(branch.parts), same, _carried_over(branch.x, branch.names)
+
+
+def _carried_over(x: Any, names: tuple | None) -> tuple:
+    """The attributes of an object that aren't among its parts: what's rebuilt has the same."""
+    parts = names or ()
+    return tuple([(name, terms_of(value)) for name, value in attributes(x).items() if name not in parts])
 
 
 def structure_of(result: Any, outputs: list[CapturedArray], found: Container[int]) -> Part:

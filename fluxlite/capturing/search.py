@@ -145,8 +145,7 @@ class Search:
         if f.__defaults__ or f.__kwdefaults__:
             self._attribute(f, "__defaults__")
             self._attribute(f, "__kwdefaults__")
-        if vars(f):
-            self._container(vars(f))
+        self._container(vars(f))  # also an empty one, which may get something later
 
     def _method(self, method: types.MethodType) -> None:
         self._waiting += [method.__self__, method.__func__]
@@ -158,9 +157,10 @@ class Search:
 
     def _partial(self, f: functools.partial) -> None:
         self._waiting += [f.func, f.args, f.keywords]
+        self._container(vars(f))
 
     def _cached(self, f: Any) -> None:
-        self._waiting.append(f.__wrapped__)
+        self._container(vars(f))  # with the function itself, as __wrapped__
 
     def _attribute_getter(self, getter: Any) -> None:
         self.names |= {part for name in getter.__reduce__()[1] for part in name.split(".")}
@@ -182,7 +182,7 @@ class Search:
             self.places.sizes.append((base, len(vars(base))))
             for name, value in list(vars(base).items()):
                 self._waiting += _functions_in(value)
-                is_read = name in self.names and not name.startswith("__")
+                is_read = name in self.names and not _is_dunder(name)
                 if (is_read or _is_special_method(name, value)) and (id(base), name) not in self._met:
                     self._met.add((id(base), name))
                     self._class_attribute(base, name, value)
@@ -217,10 +217,8 @@ class Search:
         if id(x) not in self._arguments:
             self.places.classes.append((x, kind))
         for base in kind.__mro__:
-            slots = vars(base).get("__slots__", ())
-            for name in (slots,) if isinstance(slots, str) else slots:
-                if not name.startswith("__"):  # it may be empty, and get something later
-                    self._attribute(x, name)
+            for name in _slots_of(base):  # it may be empty, and get something later
+                self._attribute(x, name)
         self._class(kind)
 
     def _container(self, box: Any, of: Any = None) -> None:
@@ -322,18 +320,33 @@ def _functions_in(x: Any) -> list:
     if isinstance(x, (staticmethod, classmethod)):
         return [x.__func__]
     if isinstance(x, property):
-        return [x.fget]
+        return [x.fget, x.fset, x.fdel]
     if isinstance(x, functools.cached_property):
         return [x.func]
+    if isinstance(x, functools.partialmethod):
+        return [x.func, x.args, x.keywords]
+    if isinstance(x, functools.singledispatchmethod):
+        return [x.dispatcher]
     if isinstance(x, types.FunctionType):
         return [x]
     return []
 
 
+def _slots_of(cls: type) -> list[str]:
+    """The attributes for which a class has slots, as Python calls them: ``__w`` of Own is ``_Own__w``."""
+    if "__slots__" not in vars(cls):
+        return []
+    return [name for name, value in vars(cls).items() if isinstance(value, types.MemberDescriptorType)]
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
 def _is_special_method(name: str, value: Any) -> bool:
     """Whether an attribute of a class is what an operator or a call asks for, such as ``__call__``, and is written."""
     is_written = isinstance(value, types.FunctionType) and not value.__code__.co_filename.startswith("<")
-    return is_written and name.startswith("__") and name.endswith("__")
+    return is_written and _is_dunder(name)
 
 
 def _is_a_librarys(module: Any, ours: bool = True) -> bool:

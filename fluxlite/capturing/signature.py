@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..array_kinds import array_kind_of
-from .places import bits_of
 from .program import CaptureError, Program, check_kind, check_plain, copy_in_order, values_of
 from .recorded import wrap
+from .terms import bits_of, has_attributes, of_python, terms_of
 
 
 class Given:
@@ -233,7 +233,7 @@ class Dictionary(Kind):
         return cls is dict
 
     def signature(self, x: Any, given: Given) -> Any:
-        return given.number_of(x), dict, *x, *[signature(part, given) for part in x.values()]
+        return given.number_of(x), dict, *map(terms_of, x), *[signature(part, given) for part in x.values()]
 
     def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
         made = {key: stand_ins.of(part) for key, part in x.items()}
@@ -242,14 +242,18 @@ class Dictionary(Kind):
 
     def check(self, x: Any, now: str, checks: Checks) -> None:
         name = checks.name_container(x, now)
-        checks.miss_if(f"type({name}) is not dict", f"[*{name}] != {checks.writer.thing([*x])}")
+        keys = checks.writer.thing([*x])
+        differ = f"[*{name}] != {keys}"
+        if not all(type(key) is str for key in x):  # 1, 1.0 and True are equal
+            differ = f"not same_keys({name}, {keys})"
+        checks.miss_if(f"type({name}) is not dict", differ)
         for key, part in x.items():
             checks.add(part, f"{name}[{checks.writer.thing(key)}]")
 
 
 class TextOrNumber(Kind):
     def has(self, cls: type) -> bool:
-        return issubclass(cls, (bool, int, float, complex, str, bytes, type(None)))
+        return cls in (bool, int, float, complex, str, bytes, type(None), np.str_, np.bytes_)
 
     def signature(self, x: Any, given: Given) -> Any:
         if type(x) in (float, complex):
@@ -260,7 +264,28 @@ class TextOrNumber(Kind):
         checks.miss_if(f"not same({now}, {checks.writer.thing(x)})")
 
 
-_KINDS = [HostArray(), DeviceArray(), NumPyNumber(), Tuple(), List(), Dictionary(), TextOrNumber(), Kind()]
+class OwnTextOrNumber(Kind):
+    """Of a class of the user's: the class is looked into. If the object has attributes, it's only like itself."""
+
+    def has(self, cls: type) -> bool:
+        return issubclass(cls, (int, float, complex, str, bytes))
+
+    def signature(self, x: Any, given: Given) -> Any:
+        if has_attributes(x):
+            return super().signature(x, given)
+        given.others.append(type(x))
+        return type(x), terms_of(of_python(x))
+
+    def check(self, x: Any, now: str, checks: Checks) -> None:
+        if has_attributes(x):
+            super().check(x, now, checks)
+        else:
+            checks.miss_if(f"not same_of_python({now}, {checks.writer.thing(x)})")
+
+
+_KINDS = [
+    HostArray(), DeviceArray(), NumPyNumber(), Tuple(), List(), Dictionary(), TextOrNumber(), OwnTextOrNumber(), Kind(),
+]  # fmt: skip
 
 
 def _kind_of(x: Any) -> Kind:

@@ -40,25 +40,34 @@ class _Tries(NamedTuple):
     held: list  # arguments that can't be held weakly
 
 
-class Switch:
-    """What `captured.off` gives: captured steps run as they are written, until `on`, or the end of a ``with`` block."""
+class Off:
+    """What `captured.off` gives: at the end of a ``with`` block, captured steps run as they did before `off`."""
 
-    is_off = os.environ.get("FLUXLITE_CAPTURED", "") == "0"
-
-    def off(self) -> "Switch":
-        """Let all captured steps run as they're written: for a debugger, or to compare. FLUXLITE_CAPTURED=0 does so."""
-        self.is_off = True
-        return self
-
-    def on(self) -> None:
-        """End `off`."""
-        self.is_off = False
+    def __init__(self, switch: "Switch", was_off: bool) -> None:
+        self._switch = switch
+        self._was_off = was_off
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *error: Any) -> None:
-        self.on()
+        self._switch.is_off = self._was_off
+
+
+class Switch:
+    """Whether captured steps run as they're written: from `off` until `on`, or the end of a ``with`` block."""
+
+    is_off = os.environ.get("FLUXLITE_CAPTURED", "") == "0"
+
+    def off(self) -> Off:
+        """Let all captured steps run as they're written: for a debugger, or to compare. FLUXLITE_CAPTURED=0 does so."""
+        was_off = self.is_off
+        self.is_off = True
+        return Off(self, was_off)
+
+    def on(self) -> None:
+        """End `off`."""
+        self.is_off = False
 
 
 SWITCH = Switch()

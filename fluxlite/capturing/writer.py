@@ -10,6 +10,7 @@ from .functions import traits_of
 from .interrupts import uninterrupted
 from .places import GONE, same, same_contents
 from .program import Call, CaptureError, Number, is_real_array
+from .terms import same_keys, same_of_python
 
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "floordiv": "//", "mod": "%"}
 
@@ -29,6 +30,8 @@ class Writer:
             "share": np.may_share_memory,
             "same": same,
             "same_contents": same_contents,
+            "same_keys": same_keys,
+            "same_of_python": same_of_python,
             "gone": GONE,
         }
         self._layout = layout

@@ -161,6 +161,20 @@ def test_off_runs_it_as_written_and_reads_values():
         fl.captured.on()
     with pytest.raises(fl.CaptureError):
         step(X)
+    for is_off in (True, False):  # a block ends as it began
+        if is_off:
+            fl.captured.off()
+        try:
+            with fl.captured.off():
+                with fl.captured.off():
+                    step(X)
+                step(X)
+            if is_off:
+                step(X)
+        finally:
+            fl.captured.on()
+    with pytest.raises(fl.CaptureError):
+        step(X)
     program = "import numpy as np, fluxlite as fl; print(fl.captured(lambda x: float(x.sum()))(np.ones(3)))"
     environment = {**os.environ, "FLUXLITE_CAPTURED": "0"}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)

@@ -3,6 +3,7 @@
 import abc
 import builtins
 import ctypes
+import functools
 import gc
 import importlib
 import io
@@ -119,7 +120,131 @@ def module_by_import():
     return lambda x: x * importlib.import_module("settings_of_a_step").rate, lambda: setattr(module, "rate", 2.0)
 
 
+FACTOR = 1.0
+
+
+def set_factor():
+    global FACTOR
+    FACTOR = 2.0
+
+
+class Doubled:
+    def __set__(self, owner, value):
+        owner.y[...] = value * FACTOR
+
+
+class WithSetters:
+    def __init__(self):
+        self.y = np.zeros((6, 3), np.float32)
+
+    @property
+    def w(self):
+        return self.y
+
+    @w.setter
+    def w(self, value):
+        self.y[...] = value * FACTOR
+
+    @w.deleter
+    def w(self):
+        self.y *= FACTOR
+
+    def scale(self, value, k):
+        return value * FACTOR * k
+
+    doubled = Doubled()
+    tripled = functools.partialmethod(scale, k=3.0)
+
+    @functools.singledispatchmethod
+    def scaled(self, value):
+        return value * FACTOR
+
+
+def setter():
+    own = WithSetters()
+
+    def step(x):
+        own.w = x
+        return own.y * 1
+
+    set_back()
+    return step, set_factor
+
+
+def deleter():
+    own = WithSetters()
+
+    def step(x):
+        own.y[...] = x
+        del own.w
+        return own.y * 1
+
+    set_back()
+    return step, set_factor
+
+
+def descriptor():
+    own = WithSetters()
+
+    def step(x):
+        own.doubled = x
+        return own.y * 1
+
+    set_back()
+    return step, set_factor
+
+
+def partial_method():
+    own = WithSetters()
+    set_back()
+    return lambda x: own.tripled(x), set_factor
+
+
+def method_by_type():
+    own = WithSetters()
+    set_back()
+    return lambda x: own.scaled(x), set_factor
+
+
+def set_back():
+    global FACTOR
+    FACTOR = 1.0
+
+
+class Hidden:
+    __slots__ = ("__w",)
+
+    def set(self, value):
+        self.__w = np.full(3, value, np.float32)
+
+    def get(self):
+        return self.__w
+
+
+def hidden_slot():
+    own = Hidden()
+    own.set(1)
+    return lambda x: x * own.get(), lambda: own.set(5)
+
+
+def first_attribute_of_a_function():
+    def scaled(x):
+        return x * getattr(scaled, "scale", 1.0)
+
+    return lambda x: scaled(x), lambda: setattr(scaled, "scale", 5.0)
+
+
+def first_attribute_of_a_cached_function():
+    @functools.cache
+    def one():
+        return 1.0
+
+    return lambda x: x * one() * getattr(one, "scale", 1.0), lambda: setattr(one, "scale", 5.0)
+
+
 GUARDED = [
+    setter, deleter, descriptor, partial_method, method_by_type, hidden_slot, first_attribute_of_a_function,
+    first_attribute_of_a_cached_function,
     special_method, order_of_a_dict, empty_slot, empty_variable, method_of_a_dict, item_of_a_list, weak_keys,
     module_by_name, module_by_import,
 ]  # fmt: skip

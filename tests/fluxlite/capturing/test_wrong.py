@@ -61,6 +61,16 @@ def set_global(i):
     GLOBAL = 1.0 + (i > 4)
 
 
+def put_key(box, key):
+    box.clear()
+    box[key] = 1.0
+
+
+def put_member(box, member):
+    box.clear()
+    box.add(member)
+
+
 def guarded():
     """(name, step, what changes something before call `i`); it's new in each world."""
     space, slotted, plain, cls = types.SimpleNamespace(k=1.0), Slotted(), Plain(), type("Own", (), {"k": 1.0})
@@ -120,11 +130,14 @@ def guarded():
     yield "a program's options", lambda x: x * options.k, setter(options)
     yield "a metaclass", lambda x: x * made.k, setter(meta)
     yield "an attribute of a function", lambda x: x * other.k, setter(other)
+    keys, members = {1: 1.0}, {1}
+    yield "the type of a key", lambda x: x.astype(int) * list(keys)[0], lambda i: i == 5 and put_key(keys, 1.0)
+    yield "the type in a set", lambda x: x.astype(int) * list(members)[0], lambda i: i == 5 and put_member(members, 1.0)
     yield "another class", lambda x: x * plain.k, lambda i: i == 5 and setattr(plain, "__class__", Fivefold)
     yield "the sign of zero", lambda x: np.copysign(x, space.k), lambda i: setattr(space, "k", 0.0 if i < 5 else -0.0)
 
 
-@pytest.mark.parametrize("number", range(27))
+@pytest.mark.parametrize("number", range(29))
 def test_what_a_step_reads_is_read_again_when_it_changes(number):
     worlds = []
     for captured in (False, True):
@@ -134,7 +147,7 @@ def test_what_a_step_reads_is_read_again_when_it_changes(number):
 
 
 def test_the_table_above_is_whole():
-    assert len(list(guarded())) == 27
+    assert len(list(guarded())) == 29
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,7 +189,31 @@ def in_order(parts):
     return total
 
 
+def by_its_key(d):
+    key = list(d)[0]
+    return d[key] * key
+
+
+class Name(str):
+    pass
+
+
+class Rate(float):
+    pass
+
+
+def named(i):
+    name = Name("a")
+    name.k = i // 3
+    return name
+
+
 ARGUMENTS = [
+    (by_its_key, lambda i: ({(1 if i < 4 else 1.0): np.arange(3)},)),
+    (by_its_key, lambda i: ({(1 if i < 4 else True): np.array([True])},)),
+    (lambda a, k: np.copysign(a, k), lambda i: (X, Rate(0.0 if i < 4 else -0.0))),
+    (lambda a, k: a * len(k), lambda i: (X, Name("a" * (1 + i // 4)))),
+    (lambda a, k: a * k.k, lambda i: (X, named(i))),
     (lambda a, k: a * k, lambda i: (X, i // 3)),
     (lambda a, k: a * (5 if k is True else 7), lambda i: (X, 1 if i < 4 else True)),
     (lambda a, k: np.copysign(a, k), lambda i: (X, 0.0 if i < 4 else -0.0)),
@@ -197,6 +234,16 @@ ARGUMENTS = [
 def test_another_signature_is_another_call(number):
     step, arguments = ARGUMENTS[number]
     assert results(step, arguments=arguments) == results(step, arguments=arguments, captured=False)
+
+
+@pytest.mark.parametrize("make", [lambda: Name("a"), lambda: Rate(2.0), lambda: np.str_("a"), lambda: {Name("a"): 1}])
+def test_an_equal_text_or_number_of_an_own_class_is_the_same_call(make):
+    run = fl.captured(lambda x, k: x * 2)
+    for _ in range(4):
+        run(X, make())
+        kept = list(run.plans.values())
+    run(X, make())
+    assert kept and list(run.plans.values()) == kept
 
 
 @pytest.fixture
