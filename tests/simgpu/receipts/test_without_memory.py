@@ -101,7 +101,7 @@ def test_a_full_card_needs_no_addresses(small, works, tmp_path):
     from pathlib import Path
 
     program = LIMITED.format(folder=str(Path(__file__).parent), module=Path(__file__).stem, small=small)
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert (found.returncode == 0) is works, found.stderr
     if works:
         assert int(found.stdout) > 15 * GIB
