@@ -170,6 +170,17 @@ def fill_the_disk(monkeypatch):
 
 
 @pytest.fixture
+def no_programs(monkeypatch):
+    """No other program can be started, as in a browser, or where a school allows none."""
+
+    def start(process, *args, **options):
+        raise OSError(errno.ENOTSUP, "this system does not support processes.")
+
+    monkeypatch.setattr("subprocess.Popen.__init__", start)
+    monkeypatch.setattr("subprocess.Popen.__del__", lambda process: None)
+
+
+@pytest.fixture
 def own_progress(tmp_path, monkeypatch):
     """A record of progress that only this test writes to."""
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))

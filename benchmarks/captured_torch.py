@@ -96,8 +96,16 @@ def training(problem: Any, weights: list[np.ndarray], compiled: bool) -> Callabl
     def forward(x: Any, y: Any) -> Any:
         return loss(model(x), y)
 
+    return torch_step(forward, optimizer, compiled)
+
+
+def torch_step(forward: Callable, optimizer: Any, compiled: bool) -> Callable:
+    """A whole step, which gives the loss: forward, backward and update."""
+    import torch
+
     compute: Any = forward
     if compiled:
+        need_a_compiler()
         compute = torch.compile(forward)
 
     def step(x: Any, y: Any) -> Any:
@@ -127,7 +135,6 @@ def torch_eager(problem: Any, weights: list[np.ndarray]) -> Run:
 
 
 def torch_compiled(problem: Any, weights: list[np.ndarray]) -> Run:
-    need_a_compiler()
     step = training(problem, weights, compiled=True)
     return going_on(step, batches_of(problem), problem.steps, problem.expected)
 

@@ -2,7 +2,8 @@
 
     python -m benchmarks.record_cpu fluxlite_course/recorded/NAME.json [--threads 1] [--rounds 9] [--what waves]
 
-With ``--what loop``, it's lesson 08's whole training as one loop in C, which takes a C compiler.
+With ``--what loop``, it's lesson 08's whole training as one loop in C, which takes a C compiler. With ``--what
+program``, it's the phases of lesson 04's program, which lesson 06 starts: each round starts it once.
 
 The record says on which processor, when and with what it was made; `fluxlite_course.crossing` reads it. It's a list of
 measurements with all repeats, like the one for `fluxlite.calibrate`.
@@ -27,7 +28,17 @@ import numpy as np
 import fluxlite
 from fluxlite_course import sine_wave
 from fluxlite_course.crossing import BATCHES, SIZES, arrays
-from fluxlite_course.lesson07.pictures import DIGITS, WAVES, digits_step
+from fluxlite_course.lesson06.pictures import START
+from fluxlite_course.lesson07.pictures import (
+    DIGITS,
+    RECORDED,
+    REPLAYED,
+    STEPS,
+    WAVES,
+    digits_step,
+    points_of,
+    replayed_epoch,
+)
 from fluxlite_course.lesson08.many_networks import one_loop
 
 from .harness import in_a_process, processor
@@ -38,6 +49,10 @@ HOW = (
     "the rounds go through all measurements, one repeat each. With one thread, a repeat during which another program "
     "took the processor was made again."
 )
+HOW_A_PROGRAM = (
+    "Seconds of the processor, on which the program is alone. Each repeat is one start of the whole program, "
+    "`python -m fluxlite_course.sine_wave`."
+)
 PRODUCT = 2048
 # A thread's time on the clock equals its time on the processor, unless other programs used the processor too.
 DISTURBED, TRIES = 1.05, 400
@@ -45,7 +60,8 @@ Case = dict[str, Any]
 
 
 def cases(what: str) -> list[Case]:
-    """What to measure: lesson 08's ``"loop"``, lesson 07's ``"waves"`` and ``"digits"``, or lesson 06's ``"sizes"``.
+    """What to measure: lesson 08's ``"loop"``, lesson 07's ``"waves"``, ``"replays"`` of them and ``"digits"``, or
+    lesson 06's ``"sizes"``.
 
     Of the sizes, Float64 is measured only for one batch size.
     """
@@ -57,6 +73,7 @@ def cases(what: str) -> list[Case]:
         "loop": [{"what": "whole training", "language": "C", "hidden": 6, "batch": 1, "dtype": "float32"}],
         "digits": [{"what": "digits step", "batch": batch, "dtype": "float32"} for batch in DIGITS],
         "waves": [step(6, batch) for batch in WAVES],
+        "replays": [{**step(6, batch), "what": "step of a replayed epoch"} for batch in REPLAYED],
         "sizes": [
             *(step(hidden, batch) for batch in BATCHES for hidden in SIZES),
             *(step(hidden, 1, "float64") for hidden in (6, *SIZES)),
@@ -71,7 +88,7 @@ def once(case: Case, alone: bool) -> float:
     run = ready(case)
     for _ in range(TRIES):
         start, used = time.perf_counter(), time.process_time()
-        seconds = mean_time(run)
+        seconds = mean_time(run) / (STEPS if case["what"] == "step of a replayed epoch" else 1)
         passed, used = time.perf_counter() - start, time.process_time() - used
         if not alone or passed <= used * DISTURBED:
             return seconds
@@ -89,6 +106,10 @@ def ready(case: Case) -> Callable[[], Any]:
         run = functools.partial(train, *taken)
     elif case["what"] == "training step":
         run = training_step(case["hidden"], case["batch"], case["dtype"])
+    elif case["what"] == "step of a replayed epoch":
+        run = replayed_epoch(*filled(points_of(case["batch"])), rate=0.0)
+        for _ in range(RECORDED):
+            run()
     else:
         x = np.ones((case["n"], case["n"]), case["dtype"])
         run = functools.partial(np.matmul, x, x)
@@ -96,12 +117,17 @@ def ready(case: Case) -> Callable[[], Any]:
     return run
 
 
-def training_step(hidden: int, batch: int, dtype: Any) -> Callable[[], Any]:
-    """A training step on the CPU."""
+def filled(made: list[np.ndarray]) -> list[np.ndarray]:
+    """These arrays, with random numbers in them."""
     random = np.random.default_rng(1)
-    x, y, memory, w1, w2 = made = arrays(hidden, batch, dtype)
     for array in made:
         array[...] = random.standard_normal(array.shape, np.float32) / np.sqrt(array.shape[-1])
+    return made
+
+
+def training_step(hidden: int, batch: int, dtype: Any) -> Callable[[], Any]:
+    """A training step on the CPU."""
+    x, y, memory, w1, w2 = filled(arrays(hidden, batch, dtype))
     # A rate of 0 takes the same work, and keeps the numbers.
     return functools.partial(sine_wave.training_step, x, y, memory, w1, w2, rate=0.0)
 
@@ -118,11 +144,33 @@ def mean_time(run: Callable[[], Any], at_least: float = 2e-3) -> float:
 
 def measurements(rounds: int, alone: bool, what: str) -> list[Case]:
     """All cases with their repeats, rounded to four digits."""
+    if what == "program":
+        return program(rounds)
     found: list[Case] = [{**case, "repeats": []} for case in cases(what)]
     for _ in range(rounds):
         for case in found:
             case["repeats"].append(float(f"{once(case, alone):.4g}"))
     return found
+
+
+def program(rounds: int) -> list[Case]:
+    """The phases of the whole program, in order, after one run that doesn't count."""
+    names = list(processor_phases())
+    found: list[Case] = [{"what": "program", "phase": name, "dtype": "float32", "repeats": []} for name in names]
+    for _ in range(rounds):
+        for case, seconds in zip(found, processor_phases().values()):
+            case["repeats"].append(float(f"{seconds:.4g}"))
+    return found
+
+
+def processor_phases() -> dict[str, float]:
+    """Lesson 06's phases of a program, by the processor's clock: it stands still while other programs run."""
+    code = "import time; time.perf_counter = time.process_time; from fluxlite_course.sine_wave import main; main([])"
+    before = os.times()
+    inside = json.loads(in_a_process(code))
+    after = os.times()
+    total = after.children_user + after.children_system - before.children_user - before.children_system
+    return {START: total - sum(inside.values()), **inside}
 
 
 def record(threads: int, rounds: int, what: str) -> dict[str, Any]:
@@ -141,7 +189,7 @@ def record(threads: int, rounds: int, what: str) -> dict[str, Any]:
         "blas": f"{blas['name']} {blas['version']}",
         "fluxlite": fluxlite.__version__,
         "made_by": "python -m benchmarks.record_cpu",
-        "how": HOW,
+        "how": HOW_A_PROGRAM if what == "program" else HOW,
         "measurements": json.loads(found),
     }
 
@@ -151,7 +199,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="the JSON file to write")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--what", choices=("sizes", "waves", "digits", "loop"), default="sizes")
+    parser.add_argument("--what", choices=("sizes", "waves", "replays", "digits", "loop", "program"), default="sizes")
     options = parser.parse_args(arguments)
     options.file.write_text(text(record(options.threads, options.rounds, options.what)), encoding="utf-8")
     print(f"wrote {options.file}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .captured_jax import jax_step, square
-from .captured_torch import need_a_compiler
+from .captured_torch import torch_step
 from .harness import Benchmark, Contender, Run, going_on
 
 BATCH, STEPS, LEAVES = 16, 200, 100_000
@@ -175,18 +175,7 @@ def adam_torch(compiled: bool = False) -> Run:
     def loss_of(x: Any, y: Any) -> Any:
         return torch.mean((model(x) - y) ** 2)
 
-    compute: Any = loss_of
-    if compiled:
-        need_a_compiler()
-        compute = torch.compile(loss_of)
-
-    def step(x: Any, y: Any) -> Any:
-        optimizer.zero_grad()
-        loss = compute(x, y)
-        loss.backward()
-        optimizer.step()
-        return loss.detach()
-
+    step = torch_step(loss_of, optimizer, compiled)
     x, y = map(torch.from_numpy, data_of(SMALL))
     return going_on(step, [(x, y)], STEPS, ADAM_LOSS)
 

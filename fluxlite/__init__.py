@@ -221,11 +221,14 @@ else:
 # Linux's C library gives large pieces of freed memory back to the system, and each step asks for them again: a third of
 # the time of a transformer's block. So we let it keep 256 MB of them, unless you've chosen otherwise.
 if sys.platform == "linux" and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
-    import ctypes
+    try:
+        import ctypes
 
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", lambda parameter, value: 0)  # musl has none
-    mallopt(-3, 2**25)  # M_MMAP_THRESHOLD, the largest there is: pieces of up to 32 MB come from what's kept
-    mallopt(-1, 2**28)  # M_TRIM_THRESHOLD: how much is kept
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", lambda parameter, value: 0)  # musl has none
+        mallopt(-3, 2**25)  # M_MMAP_THRESHOLD, the largest there is: pieces of up to 32 MB come from what's kept
+        mallopt(-1, 2**28)  # M_TRIM_THRESHOLD: how much is kept
+    except (ImportError, OSError):  # some Pythons are built without it
+        pass
 
 __version__ = "0.3.0"
 

@@ -41,14 +41,14 @@ _found: dict[type, ArrayKind | None] = {}  # what `array_kind_of` has found out
 # One of several cards is the *current* one. These array types have several, and their library computes on that one,
 # wherever the operands are. With one card at most it's empty: what runs often asks that first.
 several_cards: set[type] = set()
-plain_types: set[type] = set()  # those whose kind `is_plain`
+_plain_types: set[type] = set()  # those whose kind `is_plain`
 
 
 def register(array_type: type | str, kind: ArrayKind) -> None:
     """From now on, objects of this type are arrays, and those of its subclasses."""
     ARRAY_KINDS[array_type] = kind
     if kind.is_plain and isinstance(array_type, type):
-        plain_types.add(array_type)
+        _plain_types.add(array_type)
     _found.clear()
 
 
@@ -75,6 +75,11 @@ def _find(cls: type) -> ArrayKind | None:
             if known_as in ARRAY_KINDS:
                 return ARRAY_KINDS[known_as]
     return None
+
+
+def is_plain(x: Tree) -> bool:
+    """Whether `x` is an array that computes as NumPy does, on the host: what's quicker there is quicker for it."""
+    return type(x) in _plain_types
 
 
 def can_freeze(x: Tree) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .annotations import Array, DType, Tree
-from .array_kinds import array_kind, plain_types, several_cards
+from .array_kinds import array_kind, is_plain, several_cards
 from .tree.flat import KeyPath, flatten
 from .tree.ties import is_array, is_tracked, on_card_of
 from .tree.unreached import arrays_inside, why_shut
@@ -244,7 +244,7 @@ def is_basic_index(index: Any) -> bool:
 
 def add_at_on_the_host(total: np.ndarray, index: Any, values: np.ndarray) -> None:
     """`add_at` for NumPy's arrays, with positions as index."""
-    is_rows = type(index) in plain_types and index.dtype.kind in "iu" and total.flags.c_contiguous
+    is_rows = is_plain(index) and index.dtype.kind in "iu" and total.flags.c_contiguous
     if is_rows and values.shape == index.shape + total.shape[1:]:
         # Whole rows: NumPy is many times quicker with one index for each number.
         size = total[:1].size

@@ -74,8 +74,12 @@ def ipython() -> Any:
 
 
 def in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this, so that messages appear below a cell."""
-    return "ipykernel" in sys.modules and ipython() is not None
+    """Whether a Jupyter kernel runs this, in a browser too, so that messages appear below a cell.
+
+    IPython alone prints what it's asked to show; a kernel has a publisher of its own, which sends it to the page.
+    """
+    publisher = getattr(ipython(), "display_pub_class", None)
+    return publisher is not None and publisher.__module__ != "IPython.core.displaypub"
 
 
 def at_words(text: str, indent: str = "") -> str:

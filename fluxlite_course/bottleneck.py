@@ -13,35 +13,58 @@ import numpy as np
 
 import fluxlite as fl
 from fluxlite.devices.receipts import duration
+from fluxlite.words import many
 from simgpu import preset
 
 from .links import link_of, ring
-from .scenes import Each, Knob, Part, Scene, drawing, label, rounded
+from .scenes import Each, Knob, Part, Scene, drawing
+from .scenes.axes import Axis
+from .scenes.lanes import FOOT, LEFT, RIGHT, Box, Lanes, Row, gaps
+from .scenes.receipts import launches
 
 FEEDING = ("copied in each step", "from pinned memory", "a batch ahead", "stays on the GPU")
 _SHOWN, _SETTLED = 3, 9  # how many steps are drawn, and after how many one is like the next
 _WHO = {"host": "The host", "copy": "Copying", "compute": "Computing", "network": "The network"}
-_LEFT, _RIGHT, _ROW, _TOP = 150, 632, 54, 66
+_NAMES = {"copy": "copies to"}
+_NARROW, _JOINED, _FULL = 5, 24, 0.97  # pixels, and the share of the time from which on nobody sees gaps
 Example = Callable[[int, int, str], tuple[Any, Any, Any, Any, Any]]
 
 
+class Piece(NamedTuple):
+    """A launch: its name, when the host asks and goes on, and how long the GPU computes."""
+
+    name: str
+    asked: float
+    went_on: float
+    seconds: float
+
+
 class Work(NamedTuple):
-    """What one card's step takes: the seconds in all, of the host's orders, and of the GPU's computing; and bytes."""
+    """What one card's step takes: the seconds in all, of the host's orders, and of the GPU's computing; and bytes.
+
+    `pieces` are its launches. They only matter for the picture.
+    """
 
     alone: float
     orders: float
     compute: float
     batch_bytes: int
     gradient_bytes: int
+    pieces: tuple[Piece, ...] = ()
 
 
 class Step(NamedTuple):
-    """A step among many: its time, each lane's time, and the first steps' bars: lane, begin, end, batch."""
+    """A step among many: its time, each lane's time, the first steps' boxes, and who's the busiest."""
 
     seconds: float
     lanes: dict[str, float]
-    bars: list[tuple[str, float, float, int]]
+    boxes: list[Box]
     busiest: str
+
+    @property
+    def end(self) -> float:
+        """When the first steps are done."""
+        return max(box.end for box in self.boxes)
 
 
 def six_layers(width: int, rows: int, dtype: str) -> tuple[Any, Any, Any, Any, Any]:
@@ -65,7 +88,9 @@ def work(example: Example, card: str, width: int, rows: int, dtype: str = "float
     compute = sum((m.end or 0.0) - (m.start or 0.0) for m in moments if m.lane == "compute")
     orders = max(m.went_on or 0.0 for m in moments)
     gradient_bytes = sum(array.size * array.dtype.itemsize for _, array in fl.trainables(model))
-    return Work(float(receipt.seconds), orders, compute, x.nbytes + y.nbytes, gradient_bytes)
+    pieces = tuple(Piece(m.name, m.asked or 0.0, m.went_on or 0.0, (m.end or 0.0) - (m.start or 0.0))
+                   for m in launches(receipt))  # fmt: skip
+    return Work(float(receipt.seconds), orders, compute, x.nbytes + y.nbytes, gradient_bytes, pieces)
 
 
 def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, link: str = "NVLink") -> Step:
@@ -89,22 +114,85 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
         between = between._replace(bandwidth=min(between.bandwidth, costs.pinned))
     exchange = float(ring(one.gradient_bytes, cards, between))
     host = copied = computed = ended = 0.0  # when each is free
-    ahead, bars, ends = feeding == FEEDING[2], [], []
+    ahead, ends, drawn = feeding == FEEDING[2], [], _Drawn(one)
     for n in range(1, _SETTLED + 1):
         begin = max(host, ended) if cards > 1 else host
         asks, host = begin + pack, begin + pack + one.orders
         arrives = max(asks, copied, computed) + copy
         # The batch that's copied ahead is the next one, so this step needn't wait for it.
         start = max(asks, computed, copied if ahead else arrives)
-        bars += [("host", begin, host, n), ("copy", arrives - copy, arrives, n + ahead)]
         done = max(start + one.compute, max(asks, start + one.compute - one.alone) + one.alone)
         copied, computed, ended = arrives, start + one.compute, done + exchange
         if cards > 1:
             computed = ended
-        bars += [("compute", start, start + one.compute, n), ("network", done, ended, n)]
+        if n <= _SHOWN:
+            drawn.step(n, begin, asks, start)
+            drawn.other("copy", arrives - copy, arrives, n + ahead)
+            drawn.other("network", done, ended, n)
         ends.append(ended if cards > 1 else max(host, computed))
     lanes = dict(zip(_WHO, (pack + one.orders, copy, one.compute, exchange)))
-    return Step(ends[-1] - ends[-2], lanes, bars[: 4 * _SHOWN], max(lanes, key=lanes.__getitem__))
+    return Step(ends[-1] - ends[-2], lanes, drawn.all(), max(lanes, key=lanes.__getitem__))
+
+
+class _Drawn:
+    """The boxes of a card's first steps."""
+
+    def __init__(self, one: Work) -> None:
+        self.pieces = one.pieces or (Piece("step", 0.0, one.orders, one.compute),)
+        self.orders: list[list[Box]] = []
+        self.computed: list[list[Box]] = []
+        self.others: list[Box] = []
+        self.free = 0.0  # when the GPU is
+
+    def step(self, n: int, begin: float, asks: float, start: float) -> None:
+        """Step `n`, whose host begins, and asks from `asks` on; its computing begins at `start` at the earliest."""
+        packs = [Box("host", begin, asks, "host", f"the host packs batch {n}", str(n))] if asks > begin else []
+        self.orders.append(packs)
+        self.computed.append([])
+        self.free = max(self.free, start)
+        for piece in self.pieces:
+            asked, went_on = asks + piece.asked, asks + piece.went_on
+            self.orders[-1].append(Box("host", asked, went_on, "host", f"the host asks: {piece.name}", str(n)))
+            self.free = max(self.free, went_on)
+            self.computed[-1].append(
+                Box("compute", self.free, self.free + piece.seconds, "compute", piece.name, str(n))
+            )
+            self.free += piece.seconds
+
+    def other(self, lane: str, begin: float, end: float, n: int) -> None:
+        """A copy, or an exchange between cards."""
+        if end > begin:
+            look, says = ("copy", "the copy of batch") if lane == "copy" else ("link", "the exchange of step")
+            self.others.append(Box(lane, begin, end, look, f"{says} {n}", str(n)))
+
+    def all(self) -> list[Box]:
+        """All of them, those that would be too narrow to see joined, and between them what waits."""
+        steps = [*self.orders, *self.computed]
+        end = max(box.end for step in steps for box in step)
+        found = [box for step in steps for box in _joined(step, (RIGHT - LEFT) / end)]
+        # Between two orders of a step, the host does its own work.
+        asks = [(step[0].begin, step[-1].end) for step in self.orders]
+        works = [(box.begin, box.end) for box in found if box.lane == "compute"]
+        for lane, who, spans in (("host", "the host", asks), ("compute", "the GPU", works)):
+            waits = [(a, b) for a, b in gaps(spans, 0.0, spans[-1][1]) if b - a > end / (RIGHT - LEFT)]
+            found += [Box(lane, a, b, "waits", f"{who} waits") for a, b in waits]
+        return [*found, *self.others]
+
+
+def _joined(step: list[Box], scale: float) -> Iterator[Box]:
+    """A step's boxes in a lane. Those that would be narrow, at so many pixels a second, are joined to wider ones."""
+    span = step[-1].end - step[0].begin
+    spent = span if step[0].lane == "host" else sum(box.end - box.begin for box in step)
+    if span * scale / len(step) >= _NARROW:
+        yield from step
+        return
+    # Where there are no gaps to be seen, one box will do. Else some, each as long as all that it stands for.
+    count = 1 if spent > _FULL * span else max(1, round(span * scale / _JOINED))
+    for place in range(count):
+        some = step[len(step) * place // count : len(step) * (place + 1) // count]
+        length = span if count == 1 else sum(box.end - box.begin for box in some)
+        says = f"{many(len(some), 'launch', 'launches')} of step {some[0].mark}"
+        yield some[0]._replace(end=some[0].begin + length, says=says)
 
 
 def busiest(
@@ -128,7 +216,7 @@ def busiest(
         return one_step(works(width, max(1, batch // cards), precision), card, feeding, cards, link)
 
     chosen = [dict(zip(settings, values)) for values in itertools.product(*settings.values())]
-    steps, said, sentences = [step(**setting) for setting in chosen], [], []
+    steps, sentences = [step(**setting) for setting in chosen], []
     for one, setting in zip(steps, chosen):
         verdict = f"{_WHO[one.busiest]} is the busiest."
         if setting["cards"] > 1:
@@ -137,43 +225,36 @@ def busiest(
         elif setting["feeding"] in FEEDING[:2] and one.seconds > 1.1 * max(one.lanes.values()):
             verdict += " The GPU copies, then computes, never both."
         lanes = ", ".join(f"{lane} {duration(time)}" for lane, time in one.lanes.items() if time)
-        said.append(verdict)
         sentences.append(f"A step takes {duration(one.seconds)} simulated ({card}): {lanes}. {verdict}")
     knobs = [Knob(name, [f"{x:,}" if isinstance(x, int) else x for x in options]) for name, options in settings.items()]
-    return Scene(_drawing(steps, said, card), knobs, sentences)
+    return Scene(_drawing(steps, card), knobs, sentences)
 
 
-def _drawing(steps: Sequence[Step], said: list[str], card: str) -> Part:
-    lanes = [lane for lane in _WHO if any(step.lanes[lane] for step in steps)]
-    ends = [max(end for _, _, end, _ in step.bars) for step in steps]
-    bottom = _TOP + _ROW * len(lanes)
-    # Each setting has a scale of its own, so the axis says how long it is.
-    width = Each(f"the whole width is {_SHOWN} steps, {duration(end)}, simulated ({card})" for end in ends)
-    return drawing(
-        640, bottom + 34, "A step of training: the host, copies, computing and the network, a lane each",
-        label(8, 22, Each(f"A step takes {duration(step.seconds)}." for step in steps), "bold"),
-        label(8, 46, Each(said)),
-        *(part for row, lane in enumerate(lanes) for part in _lane(lane, _TOP + _ROW * row, steps, ends)),
-        Part("path", class_="axis", d=f"M{_LEFT} {bottom + 4}v8H{_RIGHT}v-8"),
-        label(_RIGHT, bottom + 28, width, "end small"),
+def _whole_pixels(end: float) -> Callable[[float], float]:
+    """Where a time is. Lesson 15's picture has hundreds of settings, so digits count."""
+    axis = Axis(0, end, LEFT, RIGHT)
+    return lambda time: round(axis(time))
+
+
+def _drawing(steps: Sequence[Step], card: str) -> Part:
+    """The lanes of each setting, each on a scale of its own, and a frame around the busiest one."""
+    rows = []
+    for lane in [lane for lane in _WHO if any(step.lanes[lane] for step in steps)]:
+        times = [duration(step.lanes[lane]) if step.lanes[lane] else "nothing" for step in steps]
+        busy = [f"{time}, busiest" if step.busiest == lane else time for time, step in zip(times, steps)]
+        rows.append(Row(lane, _NAMES.get(lane, lane), Each(busy)))
+    lanes = Lanes(rows, top=10)
+    known: dict[tuple[Box, ...], int] = {}  # one card has no link, so many settings look alike
+    which = [known.setdefault(tuple(step.boxes), len(known)) for step in steps]
+    ends = dict(zip(which, (step.end for step in steps)))
+    groups = [Part("g", *lanes.boxes(boxes, _whole_pixels(ends[n])), data_n=n) for boxes, n in known.items()]
+    waits = any(box.look == "waits" for step in steps for box in step.boxes)
+    about = Each(f"the whole width is {_SHOWN} steps, {duration(step.end)}, simulated ({card})" for step in steps)
+    picture = drawing(
+        640, lanes.bottom + FOOT, "A step of training: the host, copies, computing and the network, a lane each",
+        *lanes.busiest([step.busiest for step in steps]), *lanes.names(), *lanes.key(about, waits),
+        Part("path", class_="axis", d=f"M{LEFT} {lanes.bottom + 4}v8H{RIGHT}v-8"),
+        Part("g", *groups, only=Each((n, n) for n in which)),
     )  # fmt: skip
-
-
-def _lane(lane: str, y: int, steps: Sequence[Step], ends: Sequence[float]) -> Iterator[Part]:
-    times = [step.lanes[lane] for step in steps]
-    wins = [step.busiest == lane and time > 0 for step, time in zip(steps, times)]
-    shown: Any = Each(None if won else "none" for won in wins)
-    yield Part("rect", class_="wait band", x=2, y=y, width=636, height=_ROW - 6, rx=6, display=shown)
-    yield label(12, y + 20, lane, "bold")
-    yield label(12, y + 40, Each(duration(time) if time else "nothing" for time in times), "small")
-    yield label(_LEFT - 10, y + 40, "busiest", "end small bold", display=shown)
-    usual = {"host": "host", "network": "rest"}.get(lane, "gpu")
-    look = Each("wait glide" if won else f"{usual} glide" for won in wins)
-    scales = [(_RIGHT - _LEFT) / end for end in ends]
-    for number in range(_SHOWN):
-        spans = [[bar for bar in step.bars if bar[0] == lane][number] for step in steps]
-        x = rounded(_LEFT + begin * scale for (_, begin, _, _), scale in zip(spans, scales))
-        width = rounded((end - begin) * scale for (_, begin, end, _), scale in zip(spans, scales))
-        yield Part("rect", class_=look, x=Each(x), y=y + 7, width=Each(width), height=_ROW - 20, rx=3, stroke="none")
-        words = Each(batch if wide > 16 else "" for (_, _, _, batch), wide in zip(spans, width))
-        yield label(Each(rounded(a + b / 2 for a, b in zip(x, width))), y + 29, words, "inside middle small")
+    picture.attributes["role"] = "group"
+    return picture

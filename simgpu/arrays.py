@@ -17,6 +17,7 @@ from .dispatch import array_function, array_ufunc, call, call_ufunc, empty, in_p
 from .indexing import Flat, getitem, scatter, setitem, write
 from .launches import ONE, Commands
 from .memory import LACKING_DTYPES, Buffer, Stored, check_dtype, root_of
+from .meta import view_by_strides
 from .places import current_card, simulated_in_use, values_on
 from .refusals import SCALARS, order_of
 from .shapes import Formula
@@ -202,7 +203,7 @@ def check_host(name: str, x: Any, host: Any) -> None:
 
 
 # Public names that CuPy's arrays haven't got: other files here use them, and programs shouldn't come across them.
-NOT_CUPYS = frozenset(("host_values", "buffer", "in_same_memory"))
+NOT_CUPYS = frozenset(("host_values", "buffer", "in_memory", "in_same_memory"))
 
 
 class _WithCupysNames(type):
@@ -432,7 +433,7 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
             shape, strides = [self.size], [self.itemsize]
         if dtype is None and (self.ndim < 2 or len(shape) == self.ndim):
             return self
-        return self.in_same_memory(np.lib.stride_tricks.as_strided(self.host_values, shape, strides)).view(dtype)
+        return self.in_same_memory(view_by_strides(self.host_values, shape, strides)).view(dtype)
 
     def ravel(self, order: Any = "C") -> SimulatedArray:
         order = order_of(order)

@@ -137,6 +137,8 @@ def creator(name: str, numpys: Callable) -> Callable:
         check_dtype(dtype)
         if name == "ones":
             records.check_fill(dtype, 1)
+        if args and name in ("empty", "ones", "zeros"):
+            device.check_room(args[0], dtype)
         if name in ("tril_indices", "triu_indices") and args and isinstance(args[0], Stored):
             raise TypeError(f"{name} takes a number of rows, got an array: {name}_from takes that")
         result = call(numpys, args, keywords, device)
@@ -154,6 +156,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> Si
     order = order_of(order or "C")
     fill_value = plain("full", "fill_value", fill_value)
     records.check_fill(dtype, fill_value)
+    current().check_room(shape, dtype)
     if not isinstance(fill_value, Stored):
         return call(np.full, (shape, fill_value, dtype, order), {}, current())
     if dtype is None:

@@ -1,5 +1,6 @@
 """The simulated device: memory that can run out, a random generator, and work that takes time and is counted."""
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -12,10 +13,10 @@ from .clocks import COPY, DRAW, HOST, MEMSET, WAIT, Lanes, Node, Span, graph_in_
 from .events import emit, listeners
 from .launches import ONE, Commands
 from .memory import LACKING_DTYPES, Buffer, Memory, Pool, Stored, check_dtype, records_seen, root_of
+from .meta import MetaArray, as_shape, reserve_zeros
 from .places import IN_USE, Place, computing_card, current_card, estimating
 from .presets import SAME_FOR_ALL, multiprocessor, preset
 from .refusals import refusal
-from .shapes import reserve_zeros
 
 _STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a generator in each of 8 * 256 threads
 
@@ -186,8 +187,10 @@ class Card:
 
     def download(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, which waits until `x` is computed."""
-        values = self.compute(np.array, x.host_values, order="K", copy=True)
+        values: Any = self.compute(np.array, x.host_values, order="K", copy=True)
         self.wait(name, x.nbytes, explicit)
+        if type(values) is MetaArray:
+            return values.in_memory()
         return values
 
     def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
@@ -209,9 +212,14 @@ class Card:
         self.launch("copy", 2 * values.nbytes)
         return array_in(values, self, buffer, None)
 
+    def check_room(self, shape: Any, dtype: Any) -> None:
+        """Raises `OutOfMemoryError` if such an array doesn't fit, before this computer's memory is filled with it."""
+        if isinstance(shape, (int, list, tuple)):
+            self.pool.check_room(math.prod(as_shape(shape)) * np.dtype(dtype).itemsize)
+
     def new(self, values: np.ndarray) -> SimulatedArray:
         """Wrap values that were computed here."""
-        if type(values) is not np.ndarray:  # NumPy returns a number where a GPU returns an array of shape ()
+        if not isinstance(values, np.ndarray):  # NumPy returns a number where a GPU returns an array of shape ()
             values = np.asarray(values)
         root = values if values.base is None else root_of(values)
         return array_in(values, self, Buffer(self.pool, values.nbytes, root), None)

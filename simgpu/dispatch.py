@@ -277,12 +277,17 @@ def _call_plainly(plan: Plan, function: Callable, args: tuple, kwargs: dict, dev
         records.check_call(plan.name, (x.host_values for x in found.values()))
     if device.cards and found and (plan.name in _WRITING or kwargs.get("out") is not None):
         device.begin()
+    if found and kwargs.get("shape") is not None and plan.name.endswith("_like"):
+        place = 1 + (plan.name == "full_like")
+        dtype = plain_args[place] if len(plain_args) > place else kwargs.get("dtype")
+        device.check_room(kwargs["shape"], plain_args[0].dtype if dtype is None else dtype)
     result = _compute(device, plan.differs, function, plain_args, plain_kwargs)
     if plan.is_about_arrays:
         return result
     card = current_card(device)
     made: list[Any] = []  # new memory, not views of an argument
-    if not plan.keeps_order and type(result) is np.ndarray and result.base is None and not result.flags.c_contiguous:
+    is_new = isinstance(result, np.ndarray) and result.base is None
+    if is_new and not plan.keeps_order and not result.flags.c_contiguous:
         result = device.compute(np.ndarray.copy, result)
     wrapped_result = _wrap(result, card, found, made)
     if made or result is None or kwargs.get("out") is not None:
@@ -354,7 +359,7 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
         return type(result)(parts)
     if not isinstance(result, (np.ndarray, *SCALARS)):
         return result
-    values = np.asarray(result)
+    values = result if isinstance(result, np.ndarray) else np.asarray(result)
     root = root_of(values)
     for x in found.values():
         if x.buffer.root is root:

@@ -108,7 +108,7 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
         # What's computed of numbers alone has all elements, too.
         if wrong and any(isinstance(x, SCALARS) for x in args):
             shape = np.broadcast_shapes(*[x.shape for x in given.values()])
-            found = tuple([card.new(np.full(shape, x)) if isinstance(x, SCALARS) else x for x in found])
+            found = tuple([card.new(card.compute(np.full, shape, x)) if isinstance(x, SCALARS) else x for x in found])
             wrong = [x for x in found if not isinstance(x, Stored) or x.device is not card]
         if wrong:
             raise TypeError(f"fuse, {name}: the result is {type(wrong[0]).__name__}, not an array computed there")

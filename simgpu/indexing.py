@@ -8,9 +8,10 @@ import numpy as np
 
 from . import formulas, launches, records
 from .memory import Stored, root_of
+from .meta import address_of, pick
 from .places import one_device
 from .refusals import SCALARS, one_number
-from .shapes import ASSIGN
+from .shapes import ASSIGN, Formula
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
@@ -44,7 +45,7 @@ def getitem(x: Any, index: Any) -> Any:
     device = x.device.begin()
     place, arrays = index_arrays(device, index, x.host_values.shape)
     if device.instead is not None:
-        values = device.instead(_picked, x.host_values, place)
+        values = device.instead(_PICKED, x.host_values, place)
     else:
         values = np.asarray(x.host_values[place])
         if root_of(values) is x.buffer.root:  # NumPy treats an index array of shape () as a number
@@ -59,6 +60,9 @@ def _picked(values: np.ndarray, place: Any) -> np.ndarray:
     if root_of(found) is root_of(values):
         return found.copy()
     return found
+
+
+_PICKED = Formula(_picked, pick)
 
 
 def _part(x: Any, place: tuple) -> np.ndarray:
@@ -140,7 +144,7 @@ def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
         write(x.device, part, ..., value)
         return
     source, value = value, value.host_values
-    if part.shape == value.shape and part.strides == value.strides and part.ctypes.data == value.ctypes.data:
+    if part.shape == value.shape and part.strides == value.strides and address_of(part) == address_of(value):
         return  # x[0] += 1 ends with this assignment, and is done already
     is_alike = lies_alike(part, value)
     if not is_alike:
@@ -189,7 +193,7 @@ def wrap_around(indices: np.ndarray, length: int) -> np.ndarray:
     """Indices into an axis of this length. Those out of range wrap around, since a kernel can't raise."""
     # In 8 bytes, as on a card: a length of 256 wouldn't fit into indices of uint8.
     if length:
-        return np.remainder(indices, length, dtype=np.intp, casting="unsafe")
+        return np.remainder(indices, length, dtype=np.int64, casting="unsafe")
     return indices
 
 

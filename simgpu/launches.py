@@ -205,7 +205,7 @@ def _concatenate(arrays, *rest, **kwargs):
     """One copy per array. But one kernel, which gets the addresses, joins more than eight small ones of one type."""
     if len(arrays) <= 8:
         return Commands(len(arrays))
-    arrays = [np.asarray(array) for array in arrays]
+    arrays = [array if isinstance(array, np.ndarray) else np.asarray(array) for array in arrays]
     small = sum(array.nbytes for array in arrays) < _MANY * len(arrays)
     if not small or len({array.dtype for array in arrays}) > 1:
         return Commands(len(arrays))
@@ -252,7 +252,8 @@ def scans(size: int) -> int:
 
 def _nonzero(x, *rest, **kwargs):
     """Whether each element isn't 0; running totals, where the host reads the last one; the positions."""
-    x = np.asarray(x)
+    if not isinstance(x, np.ndarray):
+        x = np.asarray(x)
     if x.size <= _CHUNK:
         running = scans(x.size)
     else:

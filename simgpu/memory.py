@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .meta import MetaArray
 from .words import WRITE
 
 UNIT = 512  # CuPy's memory pool hands out multiples of this many bytes
@@ -52,6 +53,12 @@ class Pool:
         self.used = self.peak = 0
         self.held = 0  # what's in use, and what's kept for new arrays: CuPy gives nothing back by itself
         self.earlier_peaks: list[int] = []  # for each open receipt, `peak` at the time it was opened
+
+    def check_room(self, nbytes: int) -> None:
+        """Raises `OutOfMemoryError` if no array of `nbytes` fits."""
+        size = nbytes + -nbytes % UNIT
+        if self.used + size > self.limit:
+            self.make_room(size)
 
     def make_room(self, size: int) -> None:
         """Raises `OutOfMemoryError` if `size` bytes don't fit."""
@@ -107,3 +114,14 @@ class Stored:
     device: Any
     buffer: Buffer
     base: Any  # the array that this one is a view of, or None
+
+    def in_memory(self) -> np.ndarray:
+        """`host_values`, which take memory from now on, also where only shapes are computed: then they're 0 at first.
+
+        Raises `TooLargeError`, of `meta.py`.
+        """
+        values: Any = self.host_values
+        if type(values) is MetaArray:
+            self.host_values = values.in_memory()
+            self.buffer.root = root_of(self.host_values)
+        return self.host_values

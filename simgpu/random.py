@@ -92,7 +92,7 @@ def _draw(draw: Callable, params: Sequence, size: Any, dtype: Any, commands: Com
         if size is None:
             shape = np.broadcast_shapes(*(x.shape for x in plain))
         else:
-            shape = np.empty(size, bool).shape + vector
+            shape = (*np.atleast_1d(size).tolist(), *vector)
         return reserve_zeros(shape, dtype)
 
     if device.instead is None:

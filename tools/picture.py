@@ -40,7 +40,7 @@ def film() -> tuple[list[Image.Image], list[int]]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(
-            viewport={"width": 664, "height": 400}, device_scale_factor=1.25, reduced_motion="reduce"
+            viewport={"width": 664, "height": 370}, device_scale_factor=1.25, reduced_motion="reduce"
         )
         page.set_content(PAGE + scene._repr_html_())
         of_waves, of_time = page.locator("input[type=range]").all()
@@ -59,7 +59,8 @@ def main(arguments: list[str]) -> int:
     from PIL import Image
 
     frames, shown = film()
-    palette = frames[-1].quantize(24, dither=Image.Dither.NONE)  # one for all, so that a frame is what changes in it
+    # One palette for all, so that a frame is what changes in it; of a frame in which there are all colours.
+    palette = frames[len(frames) // 4].quantize(32, dither=Image.Dither.NONE)
     first, *more = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
     first.save(ROOT / "docs" / "race.gif", save_all=True, append_images=more, duration=shown, loop=0, optimize=True)
     return 0

@@ -1,5 +1,7 @@
 """How many words a lesson has: in its text cells, its questions and its pictures, without HTML.
 
+A picture's numbers, such as those of a warp's 32 lanes, are looked at, not read: there, a word has a letter.
+
     python tools/words.py
 
 The story, 00 to 07, has at most 13,500 words, and each other lesson 1,800. 16 is for looking things up.
@@ -46,7 +48,7 @@ def counted(path: Path) -> tuple[int, int, int]:
     outputs = [output for cell in cells if cell["cell_type"] == "code" for output in cell["outputs"]]
     pages = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs]
     stills = [still for page in pages for still in re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", page)]
-    drawn = sum(words(base64.b64decode(still).decode()) for still in stills)
+    drawn = sum(words(re.sub(r"\b[\d,.]+\b", "", base64.b64decode(still).decode())) for still in stills)
     questions = in_questions(ROOT / "fluxlite_course" / f"lesson{path.name[:2]}" / "questions.toml")
     return text, questions, drawn
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations import Array, T, Tree
-from ..array_kinds import can_freeze, plain_types, several_cards
+from ..array_kinds import can_freeze, is_plain, several_cards
 from ..arrays import astype, on_card_of, refuse_tensor
 from ..helping import Readable
 from ..tree.contract import functor, is_leaf, kind_of
@@ -24,7 +24,7 @@ from ..tree.walks import check_open, fmap, on_first_card_of, type_of_parts
 from ..words import explained, in_words
 from .backward import pull_back
 from .freezing import Level, is_frozen
-from .modes import this_thread
+from .modes import gradient_calls
 from .state import Snapshot, keep_state, snapshots_of
 from .tracked import TrackedArray, as_base_class, call_numbers, plain
 
@@ -122,7 +122,7 @@ class Marked:
         self.flat: Any = None  # a `Flat`; None for a single array
         self.tracked: list = []  # a leaf of `flat` each, tracked if it has a gradient
         self.snapshots: list[Snapshot] = []
-        if type(argument) in plain_types and argument.dtype.kind == "f":  # which needs no walk
+        if is_plain(argument) and argument.dtype.kind == "f":  # which needs no walk
             level.freeze(argument)
             self.stand_in = TrackedArray(argument, level)
             return
@@ -218,7 +218,7 @@ def track(x: Any, level: Level, may_train: int = ALSO_NUMBERS) -> Any:
 
 def run_in_training(f: Callable, *args: Tree) -> Any:
     """``f(*args)``, with the layers in training. If it changes a read-only array, NumPy can't say why it is one."""
-    this_thread.gradients += 1
+    gradient_calls.open += 1
     try:
         return f(*args)
     except ValueError as error:
@@ -226,7 +226,7 @@ def run_in_training(f: Callable, *args: Tree) -> Any:
             error.args = (f"{error}: {_INSTEAD}",)
         raise
     finally:
-        this_thread.gradients -= 1
+        gradient_calls.open -= 1
 
 
 _INSTEAD = (

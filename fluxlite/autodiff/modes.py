@@ -10,11 +10,11 @@ from ..tree.walks import nodes
 from ..words import explained, in_words
 
 
-class _Thread(threading.local):
-    gradients = 0
+class _GradientCalls(threading.local):
+    open = 0  # how many of them, in this thread
 
 
-this_thread = _Thread()  # how many gradient calls are open in it
+gradient_calls = _GradientCalls()
 
 
 class Automatic(NotAPart):
@@ -25,7 +25,7 @@ class Automatic(NotAPart):
 
     def __get__(self, layer: object, cls: type | None = None) -> bool | None:
         mode = getattr(layer, "__dict__", {}).get("active")
-        if mode is None and this_thread.gradients:
+        if mode is None and gradient_calls.open:
             return True
         return mode
 

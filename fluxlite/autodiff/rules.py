@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..annotations import Array
-from ..array_kinds import can_freeze, plain_types
+from ..array_kinds import can_freeze, is_plain
 from ..arrays import are_half, narrow, wide
 from ..tree.ties import is_tracked
 from ..words import explained
@@ -268,8 +268,8 @@ def zero_except_where(condition: Any, g: Any) -> Any:
 
 def _has_bits_for_each(condition: Any, g: Any) -> bool:
     """Whether both are plain arrays of one shape, of conditions, and of numbers for whose bits there's an integer."""
-    is_plain = type(g) is type(condition) and type(g) in plain_types and g.dtype.kind == "f" and g.itemsize <= 8
-    return is_plain and g.shape == condition.shape and condition.dtype == bool
+    are_plain = type(g) is type(condition) and is_plain(g) and g.dtype.kind == "f" and g.itemsize <= 8
+    return are_plain and g.shape == condition.shape and condition.dtype == bool
 
 
 def _keep_bits(g: Any, mask: Any) -> Any:

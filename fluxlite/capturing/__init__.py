@@ -1,19 +1,22 @@
 """Record once, replay: `captured` makes one order of a whole step. Read it in this order.
 
-1. ``program.py``: the notes of one run, call by call.
+1. ``program.py``: the notes of one run, call by call. ``functions.py``: what's known of NumPy's functions.
 2. ``recorded.py``: the array that notes the calls it's used in.
 3. ``places.py``: where those arrays stand meanwhile, and what's guarded; ``search.py`` finds what a step reaches.
-4. ``recording.py``, ``agreement.py``: a run, and whether two of them did the same.
-5. ``plan.py``: from notes to a function. ``on_device.py``: the same on a GPU, where a replay is one order.
-6. ``signature.py``, ``step.py``: what the user calls. ``optimizing.py``: rates and counts; ``checking.py``: ``check=``.
+4. ``signature.py``: what a step is called with; ``results.py``: what it gives back.
+5. ``recording.py``: a run. ``agreement.py``: whether two of them did the same; ``overlaps.py``: memory with two names.
+6. ``plan.py``: from notes to a function, with ``liveness.py``, ``layout.py``, ``writer.py`` and ``guards.py``;
+   ``interrupts.py``: what's left to do after Ctrl-C. ``on_device.py``: the same on a GPU, where a replay is one order.
+7. ``step.py``: what the user calls. ``optimizing.py``: rates and counts; ``checking.py``: ``check=``.
 
 What the rest of fluxlite does for it, a line each:
 
-- `take_steps` in optim/update.py hands a captured parameter's step to `take_captured_step`.
-- `Dropout` draws through `drawn_like`, which a captured array answers in a way of its own.
-- `train(captured=True)` captures its step.
-- A device that launches graphs says so in its ``ArrayKind.graph``: `Order` of devices/graphs.py.
-- Derivatives that are quicker for plain arrays ask whether a type is in `plain_types`. Captured arrays' is.
+- `take_steps` of optim/update.py hands a captured parameter's step to ``ArrayKind.take_step``: `take_captured_step`.
+- `NUMBER_TYPES` of optim/rules.py gets the type of a rule's number that each replay reads.
+- `drawn_like` of arrays.py, through which `Dropout` draws, asks ``ArrayKind.draw``: `draw_like`.
+- `is_plain` of array_kinds.py, which derivatives ask that are quicker on the host, says yes to a captured array there.
+- `train` of training/loop.py, called with ``captured=True``, captures its step.
+- A device that launches graphs says so in ``ArrayKind.graph``: `Order` of devices/graphs.py.
 """
 
 from typing import Any

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import Call, Number, Program, is_array, root_of, values_of
+from .program import Call, Number, Program, is_real_array, root_of, values_of
 from .recorded import NUMBERS
 
 
@@ -12,34 +12,80 @@ def disagreement(first: Program, second: Program) -> str:
     """What differs between two runs, in words, with the lines; '' if nothing does."""
     sides = (_Side(first), _Side(second))
     for one, two in zip(first.calls, second.calls):
-        if one.function is not two.function and _name(one) != _name(two):
-            return _other_call(one, two)
-        if one.line != two.line or one.form != two.form:
-            return _other_call(one, two)
-        if sides[0].form(_of(one)) != sides[1].form(_of(two)):
-            numbers = (_constants(one), _constants(two))
-            if numbers[0] != numbers[1]:
-                return (
-                    f"{two.line}: it's called with {_few(numbers[1])}, and the time before with {_few(numbers[0])}. A "
-                    "replay would repeat one of them. Make it an argument of the step, as an array or np.float32(…)"
-                )
-            return _other_call(one, two)
-        for x, y in zip(one.changes, two.changes):
-            if _is_another(x, y, first):
-                return (
-                    f"{two.line}: an array that NumPy makes in the step, such as np.zeros(3), is changed in place, and "
-                    "a replay would go on with it. Make it as np.zeros_like(x, shape=…), or before the call"
-                )
-        for x, y in zip(one.reads(), two.reads()):
-            if _is_another(x, y, first) and not _equal(values_of(x), values_of(y)):
-                return (
-                    f"{two.line}: an array made outside isn't what it was the time before. A replay would repeat it. "
-                    "Make it an argument of the step, or change it in place"
-                )
+        trouble = _other_call(one, two, sides) or _other_arrays(one, two, first)
+        if trouble:
+            return trouble
     if len(first.calls) != len(second.calls):
         longer = max(first.calls, second.calls, key=len)
         line = longer[min(len(first.calls), len(second.calls))].line
         return f"{line}: this is computed in one run, and not in the one before. A replay would always do the same"
+    if _assigned(first, sides[0]) != _assigned(second, sides[1]):
+        return (
+            "the step assigns something else than the time before: a replay would always do the same. Assign to the "
+            "same names at each call, or capture each way by itself"
+        )
+    return ""
+
+
+def _assigned(program: Program, side: "_Side") -> list:
+    """Equal for two runs that assign what they compute in the same way to the same places."""
+    return [(x.place.which(), x.structure.terms(), side.terms(x.arrays), x.are_numbers) for x in program.rebindings]
+
+
+def _other_call(one: Call, two: Call, sides: "tuple[_Side, _Side]") -> str:
+    """What to say if the two aren't the same call, with the same constants, of memory in the same places."""
+    is_same = one.line == two.line and one.kind == two.kind
+    if one.function is not two.function and _name(one) != _name(two):
+        is_same = False
+    if is_same and sides[0].terms(_of(one)) == sides[1].terms(_of(two)):
+        return ""
+    before, now = _constants(one), _constants(two)
+    if is_same and before != now:
+        return (
+            f"{two.line}: it's called with {_few(now)}, and the time before with {_few(before)}. A "
+            "replay would repeat one of them. Make it an argument of the step, as an array or np.float32(…)"
+        )
+    if is_same:
+        return _words_for_other_arrays(one, two)
+    return (
+        f"the step does something else than the time before: {one.line} ({_name(one)}), then {two.line} "
+        f"({_name(two)}). A "
+        "replay would always do the same: let the arrays decide, with np.where, or capture each way by itself"
+    )
+
+
+def _words_for_other_arrays(one: Call, two: Call) -> str:
+    """What to say of the same call with other arrays, or with a result that's not as it was."""
+    before, now = _shapes_and_types(one.writes()), _shapes_and_types(two.writes())
+    if _shapes_and_types(one.reads()) == _shapes_and_types(two.reads()) and before != now:
+        return (
+            f"{two.line}: the result of {_name(two)} has {now}, and {before} the time before: that depends on values, "
+            "and a replay's can't"
+        )
+    return (
+        f"{two.line}: {_name(two)} gets other arrays than the time before. A replay would always take the same: let "
+        "the arrays decide, with np.where, or capture each way by itself"
+    )
+
+
+def _shapes_and_types(arrays: list[np.ndarray]) -> str:
+    return ", ".join(f"shape {x.shape} of {x.dtype}" for x in arrays)
+
+
+def _other_arrays(one: Call, two: Call, first: Program) -> str:
+    """What to say if an array that neither run has noted was made by each of them."""
+    for x, y in zip(one.changes, two.changes):
+        if _is_another(x, y, first):
+            return (
+                f"{two.line}: an array that NumPy makes in the step, such as np.zeros(3), is changed in place, and "
+                "a replay would go on with it. Make it as np.zeros_like(x, shape=…), or before the call"
+            )
+    for x, y in zip(one.reads(), two.reads()):
+        if _is_another(x, y, first) and not _equal(values_of(x), values_of(y)):
+            return (
+                f"{two.line}: an array made outside isn't what it was the time before. A replay would repeat it. "
+                "Make it an argument of the step, or change it in place"
+            )
     return ""
 
 
@@ -51,14 +97,6 @@ def _name(call: Call) -> str:
     return getattr(call.function, "__name__", "")
 
 
-def _other_call(one: Call, two: Call) -> str:
-    return (
-        f"the step does something else than the time before: {one.line} ({_name(one)}), then {two.line} "
-        f"({_name(two)}). A "
-        "replay would always do the same: let the arrays decide, with np.where, or capture each way by itself"
-    )
-
-
 class _Side:
     """One of two runs: its own memory gets numbers in the order in which it's met, so that the two can be compared."""
 
@@ -66,9 +104,9 @@ class _Side:
         self._program = program
         self._numbers: dict[int, int] = {}
 
-    def form(self, x: Any) -> Any:
-        """`x` in terms that are equal for the two runs."""
-        if is_array(x):
+    def terms(self, x: Any) -> Any:
+        """What's equal for the two runs if `x` is the same in both."""
+        if is_real_array(x):
             root = root_of(x)
             start = values_of(x).__array_interface__["data"][0] - root.__array_interface__["data"][0]
             whose: Any = "outside"
@@ -76,9 +114,9 @@ class _Side:
                 whose = self._numbers.setdefault(id(root), len(self._numbers))
             return whose, start, x.shape, x.strides, x.dtype
         if isinstance(x, (tuple, list)):
-            return type(x), *map(self.form, x)
+            return type(x), *map(self.terms, x)
         if isinstance(x, dict):
-            return dict, *[(key, self.form(value)) for key, value in x.items()]
+            return dict, *[(key, self.terms(value)) for key, value in x.items()]
         if type(x) is Number:
             return x.name
         if isinstance(x, NUMBERS) and x != x:  # noqa: PLR0124  (NaN isn't equal to itself)
@@ -115,16 +153,3 @@ def _collect(x: Any, found: list) -> None:
 
 def _few(numbers: list) -> str:
     return ", ".join(f"{x!r}" for x in numbers[:4]) or "no number"
-
-
-def other_result(first: Any, second: Any) -> bool:
-    """Whether two runs gave results of different forms, or with other numbers of Python's in them."""
-    if type(first) is not type(second):
-        return True
-    if isinstance(first, (tuple, list)):
-        return len(first) != len(second) or any(map(other_result, first, second))
-    if isinstance(first, dict):
-        return [*first] != [*second] or any(map(other_result, first.values(), second.values()))
-    if isinstance(first, (*NUMBERS, str)):
-        return repr(first) != repr(second)
-    return False

@@ -1,38 +1,42 @@
 """``check=100``: now and then a call runs both ways, on the same numbers, and has to come to the same result."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..devices.base import CPU
-from .places import Place, Places
+from ..tree.contract import is_leaf
+from ..tree.flat import parts_at_steps
+from .places import Place, Places, same
 from .plan import MISSED
-from .program import CaptureError, is_array, on_device, values_of
+from .program import CaptureError, is_real_array, on_device, values_of
+from .recorded import generators_of
 from .search import reachable_places
 
 
 def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, kwargs: dict) -> Any:
-    """What ``step(*args)`` gives, after a replay of the same call has come to the same bits."""
+    """What ``step(*args)`` gives, after a replay of the same call has come to the same; `MISSED` if that missed."""
     places = reachable_places(step.eager, others)
-    held = _Held(places, [x for x in arrays if not isinstance(x, np.generic)])
+    places.carry({place.which() for place in plan.carried})
+    held = _Held(places, [x for x in arrays if not isinstance(x, np.generic)], generators_of(plan.calls))
     replayed = plan.run(args, kwargs)
+    if replayed is MISSED:
+        return MISSED
     after_replay = held.values()
     held.put_back()
-    result = step.eager(*args, **kwargs)
-    held.keep_in_place()
-    if replayed is MISSED:  # something was replaced: the next call records
-        return result
-    after = held.values()
     name = step.__qualname__
-    for place, one, two in zip(held.names, after_replay, after):
-        if not _equal(one, two):
+    try:
+        result = step.eager(*args, **kwargs)
+    except Exception as error:
+        raise CaptureError(
+            f"{name}: the step itself raises {type(error).__name__} here, and a replay doesn't: {error}"
+        ) from error
+    for place, one, two in zip(held.names, after_replay, held.values()):
+        if not is_same_result(one, two, name):
             raise CaptureError(
                 f"{name}: after a replay, {place} isn't what it is after the step itself. The step depends on "
-                "something "
-                "that the capture doesn't see, such as a file or the clock: give it as an argument"
+                "something that the capture doesn't see, such as a file or the clock: give it as an argument"
             )
-    if not _equal(_parts(replayed), _parts(result)):
+    if not is_same_result(replayed, result, name):
         raise CaptureError(
             f"{name}: a replay doesn't give what the step itself gives. The step depends on something that the capture "
             "doesn't see, such as a file or the clock: give it as an argument"
@@ -41,44 +45,45 @@ def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, 
 
 
 class _Held:
-    """The arrays, counts and generators that a step can reach, so that they can be put back."""
+    """The arrays, counts and generators that a step can reach, and where, so that they can be put back."""
 
-    def __init__(self, places: Places, arrays: list[np.ndarray]) -> None:
-        found: list[Place] = [place for place in places.arrays if is_array(place.value)]
-        self.names = [str(place) for place in found] + ["an argument"] * len(arrays)
-        self._places = found
+    def __init__(self, places: Places, arrays: list[np.ndarray], generators: list) -> None:
+        found: list[Place] = [place for place in places.arrays if is_real_array(place.value)]
+        self._places = [*found, *[place for place in places.carried if place not in found]]
         self._arrays = [place.value for place in found] + arrays
+        self.names = [str(place) for place in (*self._places, *found)] + ["an argument"] * len(arrays)
         self._memories = [leaf.memory for leaf in places.leaves]
-        self._generators = [place.value for place in places.arrays if isinstance(place.value, np.random.Generator)]
-        self._generators.append(CPU.rng)
-        self._generators += [device.rng for device in {x.device for x in self._arrays if on_device(x)}]
+        self._generators = generators  # others may be another thread's, which goes on drawing
         self.names += ["an optimizer's count"] * len(self._memories) + ["a generator"] * len(self._generators)
-        self._put: list[Callable[[], None]] = []
         self._before = self.values()
 
     def values(self) -> list:
+        now = [_copy(place.now()) for place in self._places]
         counts = [_counts(memory) for memory in self._memories]
         states = [_state_of(generator) for generator in self._generators]
-        return [*[values_of(x).copy() for x in self._arrays], *counts, *states]
-
-    def keep_in_place(self) -> None:
-        """State that the step has assigned, such as a running mean, is in the array that was there, as in a replay."""
-        for place in self._places:
-            now = place.now()
-            if now is not place.value and getattr(now, "shape", None) == place.value.shape:
-                values_of(place.value)[...] = values_of(now)
-                place.put(place.value)
+        return [*now, *map(_copy, self._arrays), *counts, *states]
 
     def put_back(self) -> None:
-        before = iter(self._before)
+        for place in self._places:  # the step may have assigned another array
+            place.assign(place.value)
+        before = iter(self._before[len(self._places) :])
         for x in self._arrays:
             values = next(before)
-            if not np.array_equal(values_of(x), values):
+            if values_of(x).tobytes() != values.tobytes():  # also where only the sign of a zero is another
                 values_of(x)[...] = values
         for memory in self._memories:
             _put_counts(memory, next(before))
         for generator in self._generators:
             _put_state(generator, next(before))
+
+
+def _copy(x: Any) -> Any:
+    """What's in an array now, or in a tuple with some."""
+    if is_real_array(x):
+        return values_of(x).copy()
+    if isinstance(x, tuple):
+        return tuple(map(_copy, x))
+    return x
 
 
 def _state_of(generator: Any) -> Any:
@@ -95,7 +100,7 @@ def _counts(memory: dict[str, Any]) -> dict[str, Any]:
     for name, value in memory.items():
         if type(value) is dict:
             found[name] = _counts(value)
-        elif not is_array(value):
+        elif not is_real_array(value):
             found[name] = value
     return found
 
@@ -108,22 +113,38 @@ def _put_counts(memory: dict[str, Any], counts: dict[str, Any]) -> None:
             memory[name] = value
 
 
-def _parts(x: Any) -> list:
-    """The arrays and numbers in a result."""
-    if isinstance(x, (tuple, list)):
-        return [part for one in x for part in _parts(one)]
-    if isinstance(x, dict):
-        return _parts(list(x.values()))
-    return [x]
-
-
-def _equal(x: Any, y: Any) -> bool:
-    if on_device(x) and on_device(y):
-        return _equal(values_of(x), values_of(y))
-    if isinstance(x, list) and isinstance(y, list):
-        return len(x) == len(y) and all(map(_equal, x, y))
+def is_same_result(x: Any, y: Any, step: str) -> bool:
+    """Whether `x`, a replay's, is `y`, what the step itself gives. Raises `CaptureError` if there's no telling."""
+    if hasattr(type(y), "__primitive__"):  # a replay gives the plain array
+        y = y.data
+    if type(x) is not type(y):
+        return False
+    if on_device(x):
+        return _have_same_bits(values_of(x), values_of(y))
     if isinstance(x, (np.ndarray, np.generic)):
-        return type(x) is type(y) and x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
-    if isinstance(x, dict):
-        return str(x) == str(y)
-    return x is y or not isinstance(x, (int, float, str)) or x == y
+        return _have_same_bits(x, y)
+    if same(x, y):
+        return True
+    if is_leaf(x) and is_leaf(y):
+        return _is_equal(x, y, step)
+    parts, others = list(parts_at_steps(x)), list(parts_at_steps(y))
+    if [at for at, _ in parts] != [at for at, _ in others]:
+        return False
+    return all(is_same_result(one, two, step) for (_, one), (_, two) in zip(parts, others))
+
+
+def _have_same_bits(x: Any, y: Any) -> bool:
+    return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+def _is_equal(x: Any, y: Any, step: str) -> bool:
+    """Whether two things without parts are equal. An object that compares itself only with itself can't tell."""
+    compares: Any = type(x).__eq__
+    if compares is object.__eq__:
+        raise CaptureError(
+            f"{step}: check= can't compare a {type(x).__name__}, which the step returns, with another. @functor above "
+            "the class says what's in it; or return that"
+        )
+    if isinstance(x, (float, complex)):
+        return False  # `same` has looked at their bits
+    return bool(x == y)

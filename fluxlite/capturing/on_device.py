@@ -7,94 +7,87 @@
 
 import functools
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..array_kinds import ArrayKind, array_kind, register
 from ..arrays import device_of
+from .functions import check_function, traits_of
 from .optimizing import take_captured_step
-from .plan import Plan, Writer
-from .program import Call, CaptureError, Number, Program, fingerprint, is_array, on_device, refusal, root_of, values_of
+from .plan import Plan
+from .program import (
+    Call,
+    Number,
+    Program,
+    arrays_in,
+    fingerprint,
+    on_device,
+    refusal,
+    root_of,
+    values_of,
+)
 from .recorded import (
-    BY_VALUE,
     MADE_LIKE,
     QUESTIONS,
     CapturedArray,
-    CapturedNumber,
+    answer,
     call_into,
     change,
-    opened,
+    name_of,
+    record_in_place,
+    refusing,
+    replaced,
+    several,
     stand_ins_on_devices,
+    to_notes,
+    to_values,
+    without_out,
     wrap,
 )
+from .writer import Writer, check_alike
 
-_IN_PLACE = {np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
-_ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "keep")  # forms that a device's calls never have
+_ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "store")  # kinds that a device's calls never have
 
 
-def _open(x: Any) -> Any:
-    """The arguments of a call. NumPy's numbers, which are inputs, go to a device as numbers."""
+def to_device_values(x: Any) -> Any:
+    """The arguments of a call, as `to_values` gives them; arrays of shape () on the host go to a device as numbers."""
+    return replaced(x, _device_value_of)
+
+
+def _device_value_of(x: Any) -> Any:
     if isinstance(x, CapturedArray) and isinstance(x.value, np.ndarray) and x.value.ndim == 0:
         return x.value[()]
-    if type(x) in (tuple, list):
-        return type(x)([_open(part) for part in x])
-    if type(x) is dict:
-        return {key: _open(value) for key, value in x.items()}
-    return opened(x)
-
-
-def _noted(x: Any) -> Any:
-    """An argument as it's noted: plain arrays, and the `Number` of each number that the host computes."""
-    if isinstance(x, CapturedArray):
-        return x.value
-    if type(x) is CapturedNumber:
-        return x.number
-    if type(x) in (tuple, list):
-        return type(x)([_noted(part) for part in x])
-    if type(x) is dict:
-        return {key: _noted(value) for key, value in x.items()}
-    return x
+    return to_values(x)
 
 
 def _call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """``function(*args, **kwargs)``, noted."""
     program.check_thread()
-    if function in BY_VALUE or (function is np.where and len(args) == 1):
-        raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
-    values = _open(args)
-    keywords = _open(kwargs)
+    values = to_device_values(args)
+    keywords = to_device_values(kwargs)
     program.check_unchanged(values, keywords)
     result = function(*values, **keywords)
-    return _note(program, Call("copied", function, _noted(args), _noted(kwargs)), values, result)
+    return _receive(program, Call("copied", function, to_notes(args), to_notes(kwargs)), values, result)
 
 
-def _note(program: Program, call: Call, values: tuple, result: Any) -> Any:
+def _receive(program: Program, noted: Call, values: tuple, result: Any) -> Any:
     """The result as the step gets it: views of an argument, or new buffers, which each replay fills."""
     results = result if isinstance(result, (tuple, list)) else (result,)
     if not all(map(on_device, results)):
-        raise refusal(f"{getattr(call.function, '__name__', call.function)}, which gives no array of the GPU,")
-    roots = {id(root_of(x)) for x in _arrays_in(values)}
+        raise refusal(f"{name_of(noted.function)}, which gives no array of the GPU,")
+    roots = {id(root_of(x)) for x in arrays_in(values)}
     views = [id(root_of(x)) in roots for x in results]
     if not all(views):
-        call.form = "copied" if results[0] is result else "several"
+        noted.kind = "copied" if results[0] is result else "several"
         buffers = tuple([program.new(x) for x in results])
-        call.out = buffers[0] if call.form == "copied" else buffers
-        program.add(call)
+        noted.out = buffers[0] if noted.kind == "copied" else buffers
+        program.add(noted)
     made = [wrap(program, x) for x in results]
     if results[0] is result:
         return made[0]
-    if hasattr(result, "_make"):
-        return result._make(made)
-    return type(result)(made)
-
-
-def _arrays_in(x: Any) -> list:
-    if isinstance(x, (tuple, list)):
-        return [array for part in x for array in _arrays_in(part)]
-    if is_array(x):
-        return [x]
-    return []
+    return several(result, made)
 
 
 class CapturedOnDevice(CapturedArray):
@@ -106,7 +99,7 @@ class CapturedOnDevice(CapturedArray):
         if any(hasattr(type(x), "__primitive__") for x in inputs):
             return NotImplemented
         if method == "at":
-            change(self.program, ufunc.at, inputs, opened(inputs[0]))
+            change(self.program, ufunc.at, inputs, to_values(inputs[0]))
             return None
         function = ufunc
         if method != "__call__":
@@ -118,19 +111,13 @@ class CapturedOnDevice(CapturedArray):
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if any(hasattr(kind, "__primitive__") for kind in types):
             return NotImplemented
-        if function in QUESTIONS:
-            return function(*opened(args), **opened(kwargs))
+        self.program.check_thread()
+        check_function(function, args, kwargs)
         if function in MADE_LIKE:
             kwargs = {key: value for key, value in kwargs.items() if key != "like"}
-            return _call(self.program, functools.partial(function, like=self.value), args, kwargs)
-        if function in _IN_PLACE:
-            change(self.program, function, args, opened(args[0]), kwargs)
-            return None
-        out = kwargs.get("out")
-        if out is not None:
-            kwargs = {key: value for key, value in kwargs.items() if key != "out"}
-            return call_into(self.program, function, args, kwargs, out, "out")
-        return _call(self.program, function, args, kwargs)
+            function = functools.partial(function, like=self.value)
+        record = _way_of(function)
+        return record(self.program, function, args, kwargs)
 
     def __getitem__(self, index: Any) -> Any:
         _refuse_masks(index)
@@ -160,7 +147,25 @@ class CapturedOnDevice(CapturedArray):
     def __pow__(self, other: Any) -> Any:
         return _call(self.program, operator.pow, (self, other), {})
 
+    get = refusing("a copy to the host (fl.cpu(x), x.get())", "Return it, and copy it after the call")
+    host_values = property(get)
     device = property(lambda self: self.value.device)
+
+
+def _record_function(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    args, kwargs, out = without_out(function, args, kwargs)
+    if out is not None:
+        return call_into(program, function, args, kwargs, out, "out")
+    return _call(program, function, args, kwargs)
+
+
+def _way_of(function: Any) -> Callable:
+    """How a function is recorded, as in `recorded.py`."""
+    if function in QUESTIONS:
+        return answer
+    if traits_of(function).assigns:
+        return record_in_place
+    return _record_function
 
 
 def _refuse_masks(index: Any) -> None:
@@ -190,8 +195,8 @@ def _launch(function: Any, args: tuple) -> Any:
     """Several calls as one launch: what the array's library makes of `function` is noted as one call."""
     program = next(x.program for x in args if isinstance(x, CapturedOnDevice))
     program.check_thread()
-    values = _open(args)
-    arrays = _arrays_in(values)
+    values = to_device_values(args)
+    arrays = arrays_in(values)
     kind: Any = array_kind(arrays[0])
     program.check_unchanged(values)
     for x in arrays:
@@ -202,11 +207,11 @@ def _launch(function: Any, args: tuple) -> Any:
         changed = tuple(arrays)
     else:
         changed = tuple([x for x, bytes_before in zip(arrays, before) if fingerprint(values_of(x)) != bytes_before])
-    call = Call("in place", kind.launch, (function, _noted(args)), changes=changed)
+    call = Call("in place", kind.launch, (function, to_notes(args)), changes=changed)
     if result is None:
         program.add(call)
         return None
-    return _note(program, call, values, result)
+    return _receive(program, call, values, result)
 
 
 def _add_at(total: CapturedOnDevice, index: Any, values: Any) -> None:
@@ -287,17 +292,17 @@ class Kept:
 class DeviceWriter(Writer):
     """Statements for a device: each call gives a new array, whose values go into the call's buffer."""
 
-    def line_of(self, call: Call) -> str:
-        if call.form == "order":
+    def plain_statement(self, call: Call) -> str:
+        if call.kind == "order":
             return f"{self.name(call.function)}({', '.join(map(self._argument, call.args))})"
-        if call.form in _ON_THE_HOST or not any(map(on_device, (*call.reads(), *call.writes()))):
-            return super().line_of(call)
+        if call.kind in _ON_THE_HOST or not any(map(on_device, (*call.reads(), *call.writes()))):
+            return super().plain_statement(call)
         function = self.name(call.function, "f")
         given = [self._argument(x) for x in call.args]
         given += [f"{key}={self._argument(x)}" for key, x in call.kwargs.items()]
-        if call.form == "in place":
+        if call.kind == "in place":
             return f"{function}({', '.join(given)})"
-        if call.form in ("out", "draw"):
+        if call.kind in ("out", "draw"):
             return f"{function}({', '.join([*given, f'out={self.name(call.out)}'])})"
         return f"put({self.name(call.out)}, {function}({', '.join(given)}))"
 
@@ -317,11 +322,7 @@ def put(out: Any, made: Any) -> None:
         for one, other in zip(out, made):
             put(one, other)
         return
-    if out.shape != made.shape:
-        raise CaptureError(
-            f"a result has shape {made.shape} now, and {out.shape} when the step was captured: its shape depends "
-            "on values, and a replay's can't"
-        )
+    check_alike(out, made)
     values = values_of(made)
     if values is not values_of(out):
         np.copyto(values_of(out), values)
@@ -340,8 +341,8 @@ class DevicePlan(Plan):
         """The host's numbers first, then the draws, then what the graph has."""
         kind: Any = program.kind_of_device
         self.order = kind.graph(program.device)
-        numbers = [call for call in calls if call.form in ("read", "compute", "keep")]
-        draws = [call for call in calls if call.form == "draw"]
+        numbers = [call for call in calls if call.kind in ("read", "compute", "store")]
+        draws = [call for call in calls if call.kind == "draw"]
         rest = [call for call in calls if call not in numbers and call not in draws]
         sent: dict[Any, Any] = {}
         for call in rest:

@@ -8,9 +8,9 @@ from typing import Any
 from ..optim.rules import NUMBER_TYPES
 from ..optim.update import Leaf, take_step
 from ..tree.ties import is_array
-from .plan import is_read
+from .guards import is_read
 from .program import CaptureError, Number, Program, users_line
-from .recorded import CapturedArray, CapturedNumber, write
+from .recorded import CapturedArray, CapturedNumber
 
 NUMBER_TYPES.append(CapturedNumber)
 
@@ -67,9 +67,9 @@ def _keep(program: Program, memory: dict[str, Any], after: dict[str, Any]) -> No
             _keep(program, before, value)
         elif type(value) is CapturedNumber:
             if not _is_read_here(program, value.number, memory, name):
-                program.keep_number(memory, name, value.number)
+                program.store_number(memory, name, value.number)
         elif is_array(before) and value is not before:
-            write(program, memory[name].value, value)
+            memory[name] = value  # it's a place that gets another array
         elif not is_array(before) and value is not before:
             raise CaptureError(f"{users_line()}: an optimizer that remembers {name}={value!r} can't be captured")
 

@@ -1,55 +1,85 @@
 """The places that a step can reach, with what was there before the capture.
 
-While a step is captured, a `CapturedArray` stands in each place that holds an array; what the step assigned there is
-then written into the array that was there, which comes back. Every other place is guarded: if it holds something else
-at a later call, that call captures anew. ``search.py`` finds the places.
+While a step is captured, a `CapturedArray` stands in each place that holds an array; afterwards the array comes back.
+Every other place is guarded: if it holds something else at a later call, that call records the step again.
+``search.py`` finds the places.
+
+If the step assigns another array to a place, as in ``o.h = np.tanh(o.h + x)``, the place gets a new array, and the one
+that was there keeps its values for whoever has it. From the next recorded run on, such a place is *carried*: what
+stands there is an input of the program, as an argument is, and each replay assigns a new array at its end.
 """
 
 import contextvars
 import functools
 import random
+import struct
+import types
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..optim.update import Leaf
 from ..words import in_words
-from .program import CaptureError, Program, on_device, root_of, this_run
-from .recorded import CapturedArray, CapturedGenerator, are_one, wrap, write
+from .interrupts import uninterrupted
+from .program import CaptureError, Program, are_one, on_device, own_copy, root_of, this_run, values_of
+from .recorded import CapturedArray, CapturedGenerator, wrap
+from .results import Part, structure_of
 
 GONE = object()  # nothing is there
+ANYTHING = object()  # whatever is there, it's looked at as an input
 
 
 class Place(NamedTuple):
     """Where a step finds something: an item of a list or of an object's ``__dict__``, or an attribute."""
 
     owner: Any
-    step: Any
+    key: Any  # the item's, or the attribute's name
     is_item: bool
     value: Any  # what was there before the capture
+    of: type | None = None  # the class whose ``__dict__`` the owner is: that can only be read
+
+    def which(self) -> tuple[int, Any]:
+        """Equal for two that are the same place."""
+        return id(self.owner if self.of is None else self.of), self.key
 
     def now(self) -> Any:
+        """What's there now, or `GONE`."""
         try:
             if self.is_item:
-                return self.owner[self.step]
-            return getattr(self.owner, self.step)
+                return self.owner[self.key]
+            return getattr(self.owner, self.key)
         except (AttributeError, LookupError, ValueError):  # an empty cell raises ValueError
             return GONE
 
-    def put(self, value: Any) -> None:
+    def assign(self, value: Any) -> None:
+        """Put `value` there, but for `GONE`."""
         if value is GONE:
             return
-        if self.is_item:
-            self.owner[self.step] = value
+        if self.of is not None:
+            setattr(self.of, self.key, value)
+        elif self.is_item:
+            self.owner[self.key] = value
         elif hasattr(type(self.owner), "__dataclass_fields__"):  # it may be frozen
-            object.__setattr__(self.owner, self.step, value)
+            object.__setattr__(self.owner, self.key, value)
         else:
-            setattr(self.owner, self.step, value)
+            setattr(self.owner, self.key, value)
 
     def __str__(self) -> str:
+        if self.of is not None:
+            return f"{self.of.__name__}.{self.key}"
         if self.is_item:
-            return f"{self.step!r}"
-        return f"{type(self.owner).__name__}.{self.step}"
+            return f"{self.key!r}"
+        return f"{type(self.owner).__name__}.{self.key}"
+
+
+class Rebinding(NamedTuple):
+    """What a step assigns to a place: a structure, and the arrays in its slots, as in `Results`."""
+
+    place: Place
+    structure: Part
+    arrays: list[np.ndarray]
+    are_numbers: list[bool]
 
 
 class Container(NamedTuple):
@@ -60,12 +90,32 @@ class Container(NamedTuple):
     values: list
     of: Any = None  # the object whose ``__dict__`` it is
 
-    def same(self) -> bool:
-        """Whether it still holds the same things, under the same keys."""
-        return same_contents(self.box, self.keys, self.values)
+    def before(self) -> dict:
+        """What was in it, by key or by index."""
+        if self.keys is None:
+            return dict(enumerate(self.values))
+        return dict(zip(self.keys, self.values))
+
+    def now(self) -> dict:
+        """What's in it now."""
+        if self.keys is None:
+            return dict(enumerate(self.box))
+        return dict(self.box)
+
+    def numbers_at(self, carried: set[tuple[int, Any]]) -> list[Place]:
+        """The places in it that hold numbers of NumPy's, and are among those that are `carried`."""
+        found = [Place(self.box, key, True, value) for key, value in self.before().items()]
+        return [place for place in found if isinstance(place.value, np.generic) and place.which() in carried]
+
+    def words_for(self, key: Any) -> str:
+        """What a message calls the thing under this key."""
+        if self.of is not None:
+            return f"{type(self.of).__name__}.{key}"
+        return f"[{key!r}] of a {type(self.box).__name__}"
 
 
 def same_contents(box: Any, keys: list | None, values: list) -> bool:
+    """Whether a container still holds the same things, under the same keys."""
     if len(box) != len(values):
         return False
     if keys is None:
@@ -75,18 +125,23 @@ def same_contents(box: Any, keys: list | None, values: list) -> bool:
 
 def same(x: Any, y: Any) -> bool:
     """Whether a replay may go on with `y` where there's `x` now: one object, or equal numbers or texts."""
-    if x is y:
+    if x is y or y is ANYTHING:
         return True
     if type(x) is not type(y) or type(x) not in _BY_VALUE:
         return False
     if type(x) is tuple:
         return len(x) == len(y) and all(map(same, x, y))
     if type(x) in (float, complex):
-        return repr(x) == repr(y)  # 0.0 isn't -0.0, and NaN is NaN
+        return bits_of(x) == bits_of(y)
     return x == y
 
 
-_BY_VALUE = {int, float, str, bytes, bool, complex, tuple, np.dtype, range, slice}
+def bits_of(x: complex) -> bytes:
+    """Equal for what computes alike: 0.0 isn't -0.0, and NaN is NaN if it has the same sign."""
+    return struct.pack("dd", x.real, x.imag)
+
+
+_BY_VALUE = {int, float, str, bytes, bool, complex, tuple, np.str_, np.bytes_, np.dtype, range, slice}
 
 
 class Places:
@@ -103,44 +158,140 @@ class Places:
         self.sizes: list[tuple[Any, int]] = []  # of classes and modules: how many names they have
         self.bytes: list[tuple[Any, bytes]] = []  # bytearrays and their kin, and what was in them
         self.generators: list[tuple[random.Random, Any]] = []  # of Python's, and their states
+        self.found: dict[int, Any] = {}  # by id: all objects that it can reach
+        self.asks_for_identity = False  # whether code in it asks `is` of anything but a constant
+        self.carried: list[Place] = []  # those of `arrays` whose arrays are inputs
+        self.rebindings: list[Rebinding] = []  # what the step has assigned to places of `arrays`
+        self.first_arrays: list[Place] = []  # others that the step has assigned an array to
+        self.are_back = False  # the arrays, after the step
+        self._stand_ins: list = []  # for each of `arrays`
 
-    def put_stand_ins(self, program: Program) -> None:
+    def carry(self, carried: set[tuple[int, Any]]) -> None:
+        """The places that earlier runs have given new arrays: those that are found again."""
+        values = [place for place in self.values if place.which() in carried and isinstance(place.value, np.generic)]
+        for place in values:
+            self.values.remove(place)
+        items = [place for container in self.containers for place in container.numbers_at(carried)]
+        self.arrays += [*values, *items]
+        self.carried = [place for place in self.arrays if place.which() in carried]
+
+    def put_stand_ins(self, program: Program, as_input: Callable[[Any], Any]) -> None:
+        """From here on, the step finds a `CapturedArray` in place of each array; one array's is the same everywhere.
+
+        What's at a place that's carried is an input: ``as_input(x)`` gives what stands in for it.
+        """
+        carried = {place.which() for place in self.carried}
+        made: dict[int, Any] = {}
         for place in self.arrays:
-            place.put(_stand_in(place.value, program))
+            if place.which() in carried:
+                stand_in = as_input(place.value)
+            else:
+                if id(place.value) not in made:
+                    made[id(place.value)] = _stand_in(place.value, program)
+                stand_in = made[id(place.value)]
+            self._stand_ins.append(stand_in)
+            place.assign(stand_in)
 
-    def put_back(self, program: Program) -> list[str]:
-        """Put the arrays back, with the values that the step assigned. What couldn't be kept, in words."""
+    def put_back(self, program: Program, given: list) -> list[str]:
+        """Put the arrays back, or what the step has assigned. What couldn't be kept, in words.
+
+        `given` are the program's inputs as they were given. Ctrl-C waits until all of it is back.
+        """
         this_run.is_over = True
         try:
-            return self._put_back(program)
+            with uninterrupted():
+                lost = self._put_back(program, given)
+                self.are_back = True
+                return lost
         finally:
             this_run.is_over = False
+            self._stand_ins.clear()
+
+    def ids_outside(self) -> set[int]:
+        """The ids of the arrays that aren't inputs."""
+        carried = {place.which() for place in self.carried}
+        return {id(place.value) for place in self.arrays if place.which() not in carried}
+
+    def take_down_stand_ins(self) -> None:
+        """Each array is in its place again."""
+        for place in self.arrays:
+            place.assign(place.value)
 
     def put_back_attributes(self) -> None:
         """After a refusal, objects have their attributes again."""
         for container in self.containers:
-            if container.of is not None and type(container.box) is dict and not container.same():
-                container.box.clear()
-                container.box.update(zip(container.keys or (), container.values))
+            box = container.box
+            if container.of is None or type(box) is not dict:
+                continue
+            if not same_contents(box, container.keys, container.values):
+                box.clear()
+                box.update(container.before())
 
-    def _put_back(self, program: Program) -> list[str]:
+    # -- what's where the arrays were, after the step ------------------------------------------------------------------
+
+    def _put_back(self, program: Program, given: list) -> list[str]:
+        assigned = self._take_assigned()
+        kept = Kept(program, given, self.found)
+        try:
+            lost = self._rebind(assigned, kept)
+        finally:  # even if that's refused, no stand-in stays anywhere
+            new = [*self._keep_in_values(kept), *self._keep_in_containers(kept)]
+        if kept.refusal:
+            raise CaptureError(kept.refusal)
+        return [*lost, *new, *self._changed_elsewhere()]
+
+    def _take_assigned(self) -> list[Any]:
+        """Each array is in its place again. What was there, for each place: its stand-in, or what the step assigned."""
         assigned = [place.now() for place in self.arrays]
-        for place in self.arrays:
-            place.put(place.value)
+        self.take_down_stand_ins()
+        return assigned
+
+    def _rebind(self, assigned: list[Any], kept: "Kept") -> list[str]:
+        """Places that the step has given another array have that one now; what was there before is as it was."""
         lost = []
-        for number, (place, now) in enumerate(zip(self.arrays, assigned)):
-            is_anothers = isinstance(now, CapturedArray) and id(root_of(now.value)) not in program.made
-            if is_anothers and not are_one(now.value, place.value):
-                assigned[number] = now.copy()  # before that other one gets new values, as when two are swapped
-        for place, now in zip(self.arrays, assigned):
-            if isinstance(place.value, np.ndarray) or on_device(place.value):
-                lost += self._keep_assigned(place, now, program)
+        for place, stand_in, now in zip(self.arrays, self._stand_ins, assigned):
+            if now is GONE:
+                lost.append(str(place))
+            elif not _is_what_was_there(now, stand_in):
+                _check_is_alike(now, place)
+                self.rebindings.append(kept.rebind(place, now))
+        return lost
+
+    # -- what's where there was no array -------------------------------------------------------------------------------
+
+    def _keep_in_values(self, kept: "Kept") -> list[str]:
+        """A variable or an attribute gets its first array: from the next run on, there is one."""
+        lost = []
         for place in self.values:
             now = place.now()
-            if not same(now, place.value):
-                lost += self._keep_new(place, now)
+            if same(now, place.value):
+                continue
+            if isinstance(now, CapturedArray):
+                place.assign(kept.array(now))
+                self.first_arrays.append(place)
+            lost.append(str(place))
+        return lost
+
+    def _keep_in_containers(self, kept: "Kept") -> list[str]:
+        """The same for what's in a list, a dict or another container."""
+        lost = []
+        rebound = {rebinding.place.which() for rebinding in self.rebindings}
         for container in self.containers:
-            lost += self._keep_new_contents(container)
+            before, now = container.before(), container.now()
+            for key, value in now.items():
+                if (id(container.box), key) in rebound:
+                    continue
+                if isinstance(value, CapturedArray) and not isinstance(container.box, types.MappingProxyType):
+                    container.box[key] = kept.array(value)
+                    self.first_arrays.append(Place(container.box, key, True, before.get(key, GONE)))
+                if key not in before or not same(value, before[key]):
+                    lost.append(container.words_for(key))
+            lost += [container.words_for(key) for key in before if key not in now]
+        return lost
+
+    def _changed_elsewhere(self) -> list[str]:
+        """What has changed where no array can be kept."""
+        lost = []
         for variable, value in self.variables:
             if not same(variable.get(GONE), value):
                 lost.append(f"the context variable {variable.name}")
@@ -148,45 +299,68 @@ class Places:
         lost += ["the state of a random.Random" for x, state in self.generators if x.getstate() != state]
         return lost
 
-    def _keep_assigned(self, place: Place, now: Any, program: Program) -> list[str]:
-        """The step has put `now` where an array was: its values go into that array."""
-        before = place.value
-        if now is before or (isinstance(now, CapturedArray) and are_one(now.value, before)):
-            return []
-        if now is GONE:
-            return [str(place)]
-        if isinstance(now, CapturedArray) and now.shape == before.shape and now.dtype == before.dtype:
-            write(program, before, now)
-            return []
+
+class Kept:
+    """What a step has assigned, as it's kept after the run: each array that the step has made, as one copy of it."""
+
+    def __init__(self, program: Program, given: list, found: dict[int, Any]) -> None:
+        self._program = program
+        self._given = given
+        self._found = found
+        self._copies: dict[str, Any] = {}
+        self.refusal = ""  # what can't be kept
+
+    def array(self, x: CapturedArray) -> Any:
+        """What stands for `x` after the run: the very array, if it came from outside, or a copy."""
+        for given, copy in zip(self._given, self._program.inputs):
+            if are_one(x.value, copy):
+                return given
+        root = root_of(x.value)
+        if id(root) not in self._program.made:
+            return x.value
+        if any(root is root_of(copy) for copy in self._program.inputs):
+            self.refusal = (
+                "the step keeps a part of an argument, or of an array that it replaces: it would change together with "
+                "that, and a replay's wouldn't. Keep x.copy()"
+            )
+        key = f"{id(root)} {x.is_number} {values_of(x.value).__array_interface__}"
+        if key not in self._copies:
+            self._copies[key] = own_copy(x.value, x.is_number)
+        return self._copies[key]
+
+    def rebind(self, place: Place, now: Any) -> Rebinding:
+        """Assign what the step has assigned, without stand-ins. If the run is refused, what was there comes back."""
+        outputs: list[CapturedArray] = []
+        structure = structure_of(now, outputs, self._found)
+        self._program.undo_later(("place", place.which()), functools.partial(place.assign, place.value))
+        place.assign(structure.filled(list(map(self.array, outputs))))
+        return Rebinding(place, structure, [x.value for x in outputs], [x.is_number for x in outputs])
+
+
+def _is_what_was_there(now: Any, stand_in: Any) -> bool:
+    if now is stand_in:
+        return True
+    if not isinstance(now, CapturedArray) or not isinstance(stand_in, CapturedArray):
+        return False
+    return now.is_number == stand_in.is_number and are_one(now.value, stand_in.value)
+
+
+def _check_is_alike(now: Any, place: Place) -> None:
+    """Raise unless a replay can assign such a thing to the place: arrays in the same structure."""
+    if not _is_alike(now, place.value):
         raise CaptureError(
-            f"the step puts {in_words(getattr(now, 'value', now))} at {place}, where {in_words(before)} was: "
+            f"the step puts {in_words(getattr(now, 'value', now))} at {place}, where {in_words(place.value)} was: "
             "a replay can't. Return it instead"
         )
 
-    def _keep_new(self, place: Place, now: Any) -> list[str]:
-        """There was no array yet: from the next run on, there is one."""
-        if isinstance(now, CapturedArray):
-            place.put(now.value.copy())
-        return [str(place)]
 
-    def _keep_new_contents(self, container: Container) -> list[str]:
-        now = list(container.box) if container.keys is None else list(container.box.values())
-        keys = list(container.box) if container.keys is not None else list(range(len(now)))
-        changed = []
-        before = dict(zip(container.keys or range(len(container.values)), container.values))
-        for key, value in zip(keys, now):
-            if isinstance(value, CapturedArray):
-                container.box[key] = value.value.copy()
-            if key not in before or not same(value, before[key]):
-                changed.append(self._words_for(container, key))
-        changed += [self._words_for(container, key) for key in before if key not in keys]
-        return changed
-
-    @staticmethod
-    def _words_for(container: Container, key: Any) -> str:
-        if container.of is not None:
-            return f"{type(container.of).__name__}.{key}"
-        return f"[{key!r}] of a {type(container.box).__name__}"
+def _is_alike(now: Any, before: Any) -> bool:
+    if isinstance(now, CapturedArray):
+        is_array = isinstance(before, (np.ndarray, np.generic)) or on_device(before)
+        return is_array and now.shape == before.shape and now.dtype == before.dtype
+    if isinstance(now, tuple):
+        return type(now) is type(before) and len(now) == len(before) and all(map(_is_alike, now, before))
+    return not holds_array(before) and type(now) is type(before)
 
 
 def holds_array(x: Any) -> bool:

@@ -4,9 +4,14 @@ A `Program` is what one run of a step did: a list of `Call`. It knows which memo
 outside (parameters, an optimizer's memory, constants), and how to put back what the run changed.
 """
 
+import copy
+import functools
+import itertools
+import operator
 import os
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..array_kinds import array_kind
+from ..tree.ties import on_card_of
 
 
 class CaptureError(RuntimeError):
@@ -24,17 +30,18 @@ class Line(str):
     """A line of the user's program, as ``step.py, line 12``."""
 
 
-def _libraries() -> tuple[str, ...]:
-    """Folders whose lines aren't the user's. The simulated GPU is loaded when it's first used."""
+def libraries() -> tuple[str, ...]:
+    """Folders, and a file, whose lines aren't the user's. The simulated GPU is loaded when it's first used."""
     names = [name for name in ("fluxlite", "numpy", "simgpu") if name in sys.modules]
-    return tuple([f"{sys.modules[name].__path__[0]}{os.sep}" for name in names])
+    folders = [f"{sys.modules[name].__path__[0]}{os.sep}" for name in names]
+    return (*folders, copy.__file__)
 
 
 def users_line() -> Line:
     """The innermost line that's neither fluxlite's nor NumPy's."""
     if this_run.is_over:
         return Line("the end of the step")
-    ours = _libraries()
+    ours = libraries()
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((*ours, "<")):
         if frame.f_code.co_filename.startswith("<ipython"):
@@ -46,12 +53,14 @@ def users_line() -> Line:
     return Line(f"{file}, line {frame.f_lineno}")
 
 
-class _Thread(threading.local):
-    refused: "CaptureError | None" = None  # the first refusal of the run in this thread
+class _ThisRun(threading.local):
+    """The run that's recorded in this thread."""
+
+    refused: "CaptureError | None" = None  # its first refusal
     is_over = False  # the step has returned, and what it assigned is kept
 
 
-this_run = _Thread()
+this_run = _ThisRun()
 
 
 def refusal(what: str, fix: str = "") -> CaptureError:
@@ -73,8 +82,8 @@ def on_device(x: Any) -> bool:
     return kind is not None and kind.graph is not None
 
 
-def is_array(x: Any) -> bool:
-    """Whether it's an array that a program computes with: NumPy's, or a device's."""
+def is_real_array(x: Any) -> bool:
+    """Whether it's an array that a program computes with, NumPy's or a device's, and not what stands in for one."""
     return type(x) is np.ndarray or on_device(x)
 
 
@@ -82,7 +91,7 @@ def values_of(x: Any) -> np.ndarray:
     """The numbers in an array. Those of a simulated GPU are in the host's memory, too."""
     if isinstance(x, np.ndarray):
         return x
-    return x.host_values
+    return x.in_memory()
 
 
 def root_of(x: Any) -> np.ndarray:
@@ -90,10 +99,54 @@ def root_of(x: Any) -> np.ndarray:
     x = values_of(x)
     base: Any = x.base
     while base is not None:
-        if type(base) is np.ndarray:
+        if type(base) in (np.ndarray, np.memmap):
             x = base
         base = getattr(base, "base", None)  # NumPy puts an object of its own between a window and its array
     return x
+
+
+def are_one(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether two arrays are views of the same numbers."""
+    return values_of(x).__array_interface__ == values_of(y).__array_interface__
+
+
+def copy_in_order(x: np.ndarray) -> np.ndarray:
+    """A copy with the strides of `x`, so that NumPy adds up in the same order."""
+    copy = np.empty_like(x)
+    if copy.strides != x.strides and x.size:
+        low, high = np.lib.array_utils.byte_bounds(x)
+        memory = np.empty(high - low, np.uint8)
+        offset = x.__array_interface__["data"][0] - low
+        copy = np.ndarray(x.shape, x.dtype, memory, offset, x.strides)
+    copy[...] = x
+    return copy
+
+
+def own_copy(x: Any, is_number: bool = False) -> Any:
+    """A copy that's the caller's own, as the step would have given it: a number of NumPy's, or in the same order."""
+    if is_number:
+        return x[()]
+    how = way_to_copy(x)
+    if how is None:
+        copy = copy_in_order(x)
+        copy.flags.writeable = not _repeats(x)
+        return copy
+    with on_card_of(x):
+        return x.copy(how)
+
+
+def way_to_copy(x: Any) -> str | None:
+    """The `order` with which NumPy makes a copy that has the strides of `x`; None if there's none."""
+    if x.flags.c_contiguous:
+        return "C"
+    if on_device(x) or np.empty_like(x).strides == x.strides:
+        return "K"
+    return None
+
+
+def _repeats(x: np.ndarray) -> bool:
+    """Whether several elements are one number in memory, as np.broadcast_to gives: such an array is read-only."""
+    return any(step == 0 and length > 1 for step, length in zip(x.strides, x.shape))
 
 
 def check_plain(x: np.ndarray, what: str) -> None:
@@ -130,7 +183,7 @@ class Number:
 class Call:
     """One call. What it reads is in its arguments; `out` gets the result; `changes` are arrays it changes in place.
 
-    `form` says how the replay writes it:
+    `kind` says how the replay writes it:
 
     ======== =========================================================
     ufunc    ``f(x, y, out)``
@@ -139,20 +192,22 @@ class Call:
     copied   ``out[...] = f(x, y)``, for functions that have no ``out=``
     item     the same for one of several results
     in place ``f(x, y)``, which changes an argument
-    draw     ``f(x, y)``, which draws random numbers into `out`
+    draw     ``f(x, y, out=out)``, which draws random numbers; ``f.rng.random`` if `f` is a device
     read     a number that the program holds, such as a rule's rate
     compute  a number, computed from others
-    keep     ``memory["steps"] = number``
+    store    ``memory["steps"] = number``
+    several  on a device: the same as `copied` for all of several results
+    order    on a device: it begins, ends or feeds the order that a replay is
     ======== =========================================================
     """
 
-    __slots__ = ("args", "changes", "errors", "form", "function", "item", "kwargs", "line", "out")
+    __slots__ = ("args", "changes", "errors", "function", "item", "kind", "kwargs", "line", "out")
 
     def __init__(
-        self, form: str, function: Any, args: tuple, kwargs: dict[str, Any] | None = None, out: Any = None,
+        self, kind: str, function: Any, args: tuple, kwargs: dict[str, Any] | None = None, out: Any = None,
         changes: tuple[np.ndarray, ...] = (), item: int = 0,
     ) -> None:  # fmt: skip
-        self.form = form
+        self.kind = kind
         self.function = function
         self.args = args
         self.kwargs = kwargs or {}
@@ -168,7 +223,7 @@ class Call:
 
     def numbers(self) -> list[Number]:
         """The numbers among the arguments that the host computes."""
-        return _all_of(_is_number, (self.args, self.kwargs))
+        return [x for x in innermost((self.args, self.kwargs)) if type(x) is Number]
 
     def writes(self) -> list[np.ndarray]:
         """The arrays that are other ones afterwards."""
@@ -177,28 +232,21 @@ class Call:
 
 def arrays_in(x: Any) -> list[np.ndarray]:
     """The arrays in nested tuples, lists and dicts."""
-    return _all_of(is_array, x)
+    return list(filter(is_real_array, innermost(x)))
 
 
-def _is_number(x: Any) -> bool:
-    return type(x) is Number
-
-
-def _all_of(condition: Callable[[Any], bool], x: Any) -> list:
-    found: list = []
-    _collect(condition, x, found)
+def innermost(x: Any) -> list:
+    """What's in nested tuples, lists and dicts: the outer parts first."""
+    found = []
+    waiting = [x]
+    for part in waiting:  # which gets longer meanwhile
+        if isinstance(part, (tuple, list)):
+            waiting += part
+        elif isinstance(part, dict):
+            waiting += part.values()
+        else:
+            found.append(part)
     return found
-
-
-def _collect(condition: Callable[[Any], bool], x: Any, found: list) -> None:
-    if condition(x):
-        found.append(x)
-    elif isinstance(x, (tuple, list)):
-        for part in x:
-            _collect(condition, part, found)
-    elif isinstance(x, dict):
-        for part in x.values():
-            _collect(condition, part, found)
 
 
 class Program:
@@ -212,13 +260,15 @@ class Program:
         self.device: Any = None  # where its arrays are; None is the CPU
         self.kind_of_device: Any = None
         self.thread = threading.get_ident()
-        self.result: Any = None  # the form of what the step gave
+        self.result: Any = None  # the structure of what the step gave
+        self.rebindings: list = []  # what it assigned to places that hold arrays: `Rebinding`
         self.refused: CaptureError | None = None  # what another thread did
         self._errors: Any = np.geterr()
-        self._names = 0
-        self._read: dict[tuple, Number] = {}
+        self._filters = tuple(warnings.filters)
+        self._count = 0  # of numbers that the host computes
+        self._read: dict[tuple, Number] = {}  # by the owner's id and the path
         self._undo: dict[Any, Callable[[], None]] = {}
-        self._seen: dict[int, tuple[np.ndarray, Any]] = {}  # by id: memory from outside, and what it held
+        self._watched: dict[int, tuple[np.ndarray, bytes]] = {}  # by id: memory from outside, and its fingerprint
 
     # -- noting --------------------------------------------------------------------------------------------------------
 
@@ -227,11 +277,18 @@ class Program:
         call.errors = {kind: what for kind, what in now.items() if what != self._errors[kind]}
         if {"raise", "call"} & set(call.errors.values()):
             raise refusal("np.errstate(…) that raises or calls")
+        if self._turns_warnings_into_errors():
+            raise refusal("a call whose warnings are errors", "Filter them before the call, around all of it")
         self.calls.append(call)
         for x in call.changes:
             root = root_of(x)
-            if id(root) in self._seen:
-                self._seen[id(root)] = (root, fingerprint(root))
+            if id(root) in self._watched:
+                self._watched[id(root)] = (root, fingerprint(root))
+
+    def _turns_warnings_into_errors(self) -> bool:
+        """Whether the step has added such a filter, as ``warnings.simplefilter("error")`` does."""
+        added = itertools.takewhile(lambda x: x not in self._filters[:1], warnings.filters)  # they come first
+        return any(action == "error" for action, *_ in added)
 
     def new(self, x: Any) -> np.ndarray:
         """`x`, which a call has just made, is a buffer from now on."""
@@ -274,17 +331,17 @@ class Program:
         self.add(Call("compute", function, operands, out=number))
         return number
 
-    def keep_number(self, owner: dict[str, Any], key: str, number: Number) -> None:
+    def store_number(self, owner: dict[str, Any], key: str, number: Number) -> None:
         """``owner[key] = number``, as an optimizer counts its steps."""
-        self.undo_later((id(owner), key), _put_item(owner, key, owner[key]))
+        self.undo_later((id(owner), key), functools.partial(operator.setitem, owner, key, owner[key]))
         owner[key] = number.value
-        for place in [place for place in self._read if place[0] == id(owner)]:
-            del self._read[place]
-        self.add(Call("keep", None, (owner, key, number)))
+        for source in [source for source in self._read if source[0] == id(owner)]:
+            del self._read[source]  # it's read again from now on
+        self.add(Call("store", None, (owner, key, number)))
 
     def _number(self, value: Any) -> Number:
-        self._names += 1
-        return Number(f"n{self._names}", value)
+        self._count += 1
+        return Number(f"n{self._count}", value)
 
     # -- what came from outside ----------------------------------------------------------------------------------------
 
@@ -292,11 +349,10 @@ class Program:
         """`target` is about to be changed in place: what it held can be put back."""
         root = root_of(target)
         if id(root) not in self.made:
-            self.undo_later(id(root), _put_values(root, root.copy()))
+            self.undo_later(id(root), functools.partial(np.copyto, root, root.copy()))
 
     def undo_later(self, key: Any, undo: Callable[[], None]) -> None:
-        """If the capture fails, call `undo`. Only the first one for each `key` counts: it knows what was there "
-        "before."""
+        """If the capture fails, call `undo`. For each `key`, only the first one counts: it knows what was there."""
         self._undo.setdefault(key, undo)
 
     def undo(self) -> None:
@@ -309,25 +365,24 @@ class Program:
         for call in earlier.calls:
             for x in (*call.reads(), *call.writes()):
                 root = root_of(x)
-                if id(root) not in earlier.made and id(root) not in self._seen:
-                    self._seen[id(root)] = (root, fingerprint(root))
+                if id(root) not in earlier.made and id(root) not in self._watched:
+                    self._watched[id(root)] = (root, fingerprint(root))
 
     def check_unchanged(self, *operands: Any) -> None:
-        """Raise if one of these arrays from outside was changed by something that isn't noted; without any: all."""
-        if not self._seen:
+        """Raise if something that isn't noted has changed one of these arrays from outside; without any: one of all."""
+        if not self._watched:
             return
         if operands:
-            keys = {id(root_of(x)) for x in arrays_in(operands)} & self._seen.keys()
+            keys = {id(root_of(x)) for x in arrays_in(operands)} & self._watched.keys()
         else:
-            keys = set(self._seen)
+            keys = set(self._watched)
         for key in keys:
-            root, before = self._seen[key]
+            root, before = self._watched[key]
             if fingerprint(root) != before:
                 raise CaptureError(
-                    f"{users_line()}: an array of shape {root.shape} has changed in the step, and the capture "
-                    "didn't see "
-                    "how, so a replay wouldn't change it. Change it with NumPy, through the name under which the step "
-                    "finds it"
+                    f"{users_line()}: an array of shape {root.shape} has changed in the step, and the capture didn't "
+                    "see how, so a replay wouldn't change it. Change it with NumPy, through the name under which the "
+                    "step finds it"
                 )
 
 
@@ -336,17 +391,3 @@ def fingerprint(x: np.ndarray) -> bytes:
     import hashlib
 
     return hashlib.blake2b(x.tobytes(), digest_size=16).digest()
-
-
-def _put_values(array: np.ndarray, values: np.ndarray) -> Callable[[], None]:
-    def put() -> None:
-        array[...] = values
-
-    return put
-
-
-def _put_item(owner: dict[str, Any], key: str, value: Any) -> Callable[[], None]:
-    def put() -> None:
-        owner[key] = value
-
-    return put

@@ -8,6 +8,7 @@ buffer from then on; a view of it needs no call, since it shows whatever is in t
 import functools
 import inspect
 import operator
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -17,41 +18,31 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..arrays import device_of
 from ..autodiff.tracked import ArrayMethods
+from ..devices.base import Device
 from ..words import in_words
+from .functions import check_function, traits_of
 from .program import (
     Call,
     Number,
     Program,
+    are_one,
     arrays_in,
-    is_array,
+    is_real_array,
     on_device,
     refusal,
     root_of,
     users_line,
-    values_of,
 )  # fmt: skip
 
 NUMBERS = (bool, int, float)
 # What's asked about an array without its values. These calls are answered at once, and not noted.
 QUESTIONS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj,
               np.may_share_memory, np.shares_memory}  # fmt: skip
-_IN_PLACE = {np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal}
 _FILLED = {np.zeros_like: 0, np.ones_like: 1, np.empty_like: None}
 MADE_LIKE = {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.array, np.asarray, np.tri, np.identity}
+_FIXES_FOR_POSITIONS = {operator.getitem: "x[np.array([i])] makes a copy of a row"}
 _HAVE_OUT = {np.concatenate, np.einsum, np.dot, np.cumsum, np.argmax, np.argmin}
 _METHODS_OF_ARRAYS = {np.ndarray.astype, np.ndarray.copy, np.ndarray.flatten}  # NumPy's numbers have others
-# The shape of what these give depends on values.
-BY_VALUE = {
-    np.trim_zeros,
-    np.nonzero,
-    np.flatnonzero,
-    np.argwhere,
-    np.unique,
-    np.compress,
-    np.extract,
-    np.array_equal,
-    np.allclose,
-}
 # NumPy itself calls these; they're quicker without the way there.
 _REDUCTIONS = {np.sum: np.add, np.max: np.maximum, np.min: np.minimum, np.amax: np.maximum, np.amin: np.minimum}
 OPERATORS = {
@@ -60,19 +51,22 @@ OPERATORS = {
 }  # fmt: skip
 
 
-def opened(x: Any) -> Any:
+# -- an argument of a call: as the call takes it, and as the notes have it ---------------------------------------------
+
+
+def to_values(x: Any) -> Any:
     """The plain values in an argument. What NumPy gave as a number is one here, so it does with it what it would do."""
-    return _replaced(x, _value_of)
+    return replaced(x, _value_of)
 
 
-def _arrays_of(x: Any) -> Any:
+def to_arrays(x: Any) -> Any:
     """The same with arrays of shape () for NumPy's numbers: for methods of arrays."""
-    return _replaced(x, _array_of)
+    return replaced(x, _array_of)
 
 
-def _noted(x: Any) -> Any:
+def to_notes(x: Any) -> Any:
     """An argument as it's noted: buffers, and the `Number` of each number that the host computes."""
-    return _replaced(x, _buffer_of)
+    return replaced(x, _note_of)
 
 
 def _value_of(x: Any) -> Any:
@@ -89,21 +83,25 @@ def _array_of(x: Any) -> Any:
     return x.value
 
 
-def _buffer_of(x: Any) -> Any:
+def _note_of(x: Any) -> Any:
     if type(x) is CapturedNumber:
         return x.number
     return x.value
 
 
-def _replaced(x: Any, replace: Callable[[Any], Any]) -> Any:
+def replaced(x: Any, replace: Callable[[Any], Any]) -> Any:
+    """`x`, nested tuples, lists and dicts, with ``replace(part)`` for each captured array or number in it."""
     kind = type(x)
     if kind is CapturedNumber or isinstance(x, CapturedArray):
         return replace(x)
     if kind is tuple or kind is list:
-        return kind([_replaced(part, replace) for part in x])
+        return kind([replaced(part, replace) for part in x])
     if kind is dict:
-        return {key: _replaced(part, replace) for key, part in x.items()}
+        return {key: replaced(part, replace) for key, part in x.items()}
     return x
+
+
+# -- noting a call -----------------------------------------------------------------------------------------------------
 
 
 stand_ins_on_devices: list[type["CapturedArray"]] = []  # `on_device.py` has it
@@ -121,82 +119,79 @@ def wrap(program: Program, x: np.ndarray, is_number: bool = False) -> "CapturedA
     return made
 
 
-def _is_asked_first(kind: type) -> bool:
+def is_asked_first(kind: type) -> bool:
     """Whether arrays of this type, tracked ones or those of a device, say what a call with them is."""
     return hasattr(kind, "__primitive__") or kind in stand_ins_on_devices
 
 
-def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], form: str = "copied") -> Any:
+def call(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], kind: str = "copied") -> Any:
     """``function(*args, **kwargs)``, noted; its result is a buffer from now on."""
     program.check_thread()
-    if function in QUESTIONS:
-        return function(*opened(args), **opened(kwargs))
-    if function is np.nan_to_num and not kwargs.get("copy", True):
-        raise refusal("np.nan_to_num(x, copy=False)", "x[...] = np.nan_to_num(x)")
-    if function in BY_VALUE or (function is np.where and len(args) == 1):
-        raise refusal(f"np.{function.__name__}, whose result's shape or answer depends on values,")
-    values = opened(args)
+    values = to_values(args)
     if function in _METHODS_OF_ARRAYS:
-        values = _arrays_of(args)
-    keywords = opened(kwargs)
-    program.check_unchanged(_noted(args), _noted(kwargs))
-    result = function(*values, **keywords)
+        values = to_arrays(args)
+    noted = Call(kind, function, to_notes(args), to_notes(kwargs))
+    program.check_unchanged(noted.args, noted.kwargs)
+    result = function(*values, **to_values(kwargs))
     if isinstance(result, (tuple, list)):
-        several = [_note(program, function, args, kwargs, values, x, "item", i) for i, x in enumerate(result)]
-        if hasattr(result, "_make"):  # a named tuple, as np.linalg.svd gives
-            return result._make(several)
-        return type(result)(several)
-    return _note(program, function, args, kwargs, values, result, form)
+        return several(result, [_receive(program, _item_of(noted, i), x) for i, x in enumerate(result)])
+    return _receive(program, noted, result)
 
 
-def _note(
-    program: Program, function: Any, args: tuple, kwargs: dict[str, Any], values: tuple, result: Any, form: str,
-    item: int = 0,
-) -> Any:  # fmt: skip
+def several(like: Any, parts: list) -> Any:
+    """What stands in for several results: a tuple or list like the one that the call gave."""
+    if hasattr(like, "_make"):  # a named tuple, as np.linalg.svd gives
+        return like._make(parts)
+    return type(like)(parts)
+
+
+def _item_of(call: Call, number: int) -> Call:
+    """A call for one of several results."""
+    return Call("item", call.function, call.args, call.kwargs, item=number)
+
+
+def _receive(program: Program, noted: Call, result: Any) -> Any:
+    """A result as the step gets it: a view of an argument, or a buffer, which each replay fills by the call `noted`."""
     if not isinstance(result, (np.ndarray, np.generic)):
-        raise refusal(f"{getattr(function, '__name__', function)}, which gives {in_words(result)},")
-    if type(result) is np.ndarray:
-        roots = [id(root_of(x)) for x in arrays_in((_noted(args), _noted(kwargs)))]
-        if id(root_of(result)) in roots:
-            if set(roots) != {id(root_of(result))} and function not in (np.broadcast_arrays, np.meshgrid):
-                name = getattr(function, "__name__", function)
-                raise refusal(
-                    f"np.{name} with positions that are arrays or NumPy's numbers",
-                    "x[np.array([i])] makes a copy of a row",
-                )
-            return wrap(program, result)  # a view, which is made once
-    buffer = program.new(result)
-    if buffer.dtype.hasobject:
+        raise refusal(f"{name_of(noted.function)}, which gives {in_words(result)},")
+    if type(result) is np.ndarray and _is_view(noted, result):
+        return wrap(program, result)  # it's made once, and shows whatever is in the buffer
+    noted.out = program.new(result)
+    if noted.out.dtype.hasobject:
         raise refusal("a computation with an array of Python's objects")
-    made = wrap(program, buffer, isinstance(result, np.generic))
-    program.add(Call(form, function, _noted(args), _noted(kwargs), buffer, item=item))
+    made = wrap(program, noted.out, isinstance(result, np.generic))
+    program.add(noted)
     return made
 
 
-@functools.cache
-def _place_of_out(function: Any) -> int | None:
-    """Which positional argument of one of NumPy's functions is where the result goes; None if there's none."""
-    if function is np.dot:
-        return 2
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except ValueError:  # it's written in C, and says nothing
-        return None
-    for place, parameter in enumerate(parameters):
-        if parameter.name == "out" and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-            return place
-    return None
+def _is_view(noted: Call, result: np.ndarray) -> bool:
+    """Whether `result` shows memory of an argument. Raises if which part it shows depends on another one's values."""
+    roots = {id(root_of(x)) for x in noted.reads()}
+    own = id(root_of(result))
+    if own not in roots:
+        return False
+    if roots != {own} and noted.function not in (np.broadcast_arrays, np.meshgrid):
+        raise refusal(
+            f"np.{name_of(noted.function)} with positions that are arrays or NumPy's numbers",
+            _FIXES_FOR_POSITIONS.get(noted.function, "Give it numbers of Python's, such as int(n)"),
+        )
+    return True
 
 
-def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], out: Any, form: str) -> Any:
+def name_of(function: Any) -> str:
+    """A function's name, in messages."""
+    return getattr(function, "__name__", f"{function}")
+
+
+def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, Any], out: Any, kind: str) -> Any:
     """``function(*args, out=out)``, noted."""
     program.check_thread()
-    target = opened(out)
-    values = opened(args)
+    target = to_values(out)
+    values = to_values(args)
     program.check_unchanged(values, target)
     program.before_change(target)
-    function(*values, out=target, **opened(kwargs))
-    program.add(Call(form, function, _noted(args), _noted(kwargs), target, changes=(target,)))
+    function(*values, out=target, **to_values(kwargs))
+    program.add(Call(kind, function, to_notes(args), to_notes(kwargs), target, changes=(target,)))
     return out
 
 
@@ -206,38 +201,41 @@ def change(
     """``function(*args)``, which changes `target` in place, noted."""
     program.check_thread()
     if isinstance(target, np.generic):
-        raise TypeError(
-            f"{getattr(function, '__name__', function)} changes an array in place, got a {target.dtype} number"
-        )
+        raise TypeError(f"{name_of(function)} changes an array in place, got a {target.dtype} number")
     kwargs = kwargs or {}
-    values = _arrays_of(args)
+    values = to_arrays(args)
     program.check_unchanged(values, target)
     program.before_change(target)
-    function(*values, **opened(kwargs))
-    program.add(Call("in place", function, _noted(args), _noted(kwargs), changes=(target,)))
+    function(*values, **to_values(kwargs))
+    program.add(Call("in place", function, to_notes(args), to_notes(kwargs), changes=(target,)))
 
 
 def write(program: Program, target: np.ndarray, value: Any) -> None:
     """``target[...] = value``, noted."""
-    values = opened(value)
-    if is_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
+    if type(value) in (*NUMBERS, complex):
+        change(program, np.ndarray.fill, (target, value), target)  # which refuses what an assignment does
+        return
+    values = to_values(value)
+    if is_real_array(values) and are_one(target, values):  # ``x[...] -= y`` has done it already
         return
     change(program, np.copyto, (target, value), target, {"casting": "unsafe"})
-
-
-def are_one(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether two arrays are views of the same numbers."""
-    return values_of(x).__array_interface__ == values_of(y).__array_interface__
 
 
 def compute_number(program: Program, ufunc: Any, operands: tuple) -> Any:
     """An operator between Python's numbers: the result stays one, which each replay computes."""
     function: Any = OPERATORS[ufunc]
-    value = function(*opened(operands))
-    return CapturedNumber(program.compute_number(function, _noted(operands), value), program)
+    value = function(*to_values(operands))
+    return CapturedNumber(program.compute_number(function, to_notes(operands), value), program)
 
 
-def _refusing(name: str, fix: str = "") -> Any:
+def _only(out: tuple, ufunc: Any) -> Any:
+    """Where the result of a ufunc goes that has one."""
+    if len(out) > 1:
+        raise refusal(f"np.{ufunc.__name__} into arrays that are given as out,", "Assign what it gives")
+    return out[0]
+
+
+def refusing(name: str, fix: str = "") -> Any:
     def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise refusal(f"{name} of what the step computes", fix)
 
@@ -248,13 +246,13 @@ class _Unreadable:
     """What would read a value: a replay would go on with the one that was there when the step was captured."""
 
     __slots__ = ()
-    __bool__ = _refusing("a decision (if x:, while x:)", "np.where chooses between two arrays")
-    __float__ = _refusing("float(x)", "Return it, and read it after the call")
-    __int__ = _refusing("int(x)")
-    __complex__ = _refusing("complex(x)")
-    __index__ = _refusing("the index or count")
-    __format__ = _refusing("printing", "Return it, and print it after the call")
-    __str__ = _refusing("printing", "Return it, and print it after the call")
+    __bool__ = refusing("a decision (if x:, while x:)", "np.where chooses between two arrays")
+    __float__ = refusing("float(x)", "Return it, and read it after the call")
+    __int__ = refusing("int(x)")
+    __complex__ = refusing("complex(x)")
+    __index__ = refusing("the index or count")
+    __format__ = refusing("printing", "Return it, and print it after the call")
+    __str__ = refusing("printing", "Return it, and print it after the call")
     __hash__ = object.__hash__
 
 
@@ -275,70 +273,32 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         raise TypeError("unhashable type: 'numpy.ndarray'")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        if any(_is_asked_first(type(x)) for x in (*inputs, *(out or ()))):
+        if any(is_asked_first(type(x)) for x in (*inputs, *(out or ()))):
             return NotImplemented
         if method == "at":
-            change(self.program, ufunc.at, inputs, opened(inputs[0]))
+            change(self.program, ufunc.at, inputs, to_values(inputs[0]))
             return None
         function = ufunc
-        form = "ufunc" if ufunc.nout == 1 else "copied"
+        kind = "ufunc" if ufunc.nout == 1 else "copied"
         if method != "__call__":
             function = getattr(ufunc, method)
-            form = "reduce" if method == "reduce" else "out"
+            kind = "reduce" if method == "reduce" else "out"
         if out:
-            (target,) = out
+            target = _only(out, ufunc)
             if isinstance(target, CapturedArray) and not target.is_number:
-                return call_into(self.program, function, inputs, kwargs, target, form)
+                return call_into(self.program, function, inputs, kwargs, target, kind)
             if type(target) is np.ndarray:
-                return call_into(self.program, function, inputs, kwargs, target, form)
+                return call_into(self.program, function, inputs, kwargs, target, kind)
             # ``x += y`` of a number makes a new one.
-        return call(self.program, function, inputs, kwargs, form)
+        return call(self.program, function, inputs, kwargs, kind)
 
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        program = self.program
-        if any(map(_is_asked_first, types)):
+        if any(map(is_asked_first, types)):
             return NotImplemented
-        if function in _FILLED:
-            made = wrap(program, program.new(function(*opened(args), **opened(kwargs))))
-            if _FILLED[function] is not None:
-                write(program, made.value, _FILLED[function])
-            return made
-        if function is np.full_like:
-            return _full_like(program, *args, **kwargs)
-        if function in MADE_LIKE:
-            kwargs = {key: value for key, value in kwargs.items() if key != "like"}
-            if arrays_in((_noted(args), _noted(kwargs))):
-                return call(program, function, args, kwargs)
-            constant = function(*args, **kwargs)
-            made = wrap(program, program.new(np.empty_like(constant)))
-            write(program, made.value, constant)
-            return made
-        if function is np.copyto:
-            change(program, np.copyto, args, opened(args[0]), kwargs)
-            return None
-        if function in _IN_PLACE:
-            change(program, function, args, opened(args[0]), kwargs)
-            return None
-        place = _place_of_out(function)
-        if place is not None and len(args) > place and args[place] is not None:
-            kwargs = {**kwargs, "out": args[place]}
-            args = args[:place]
-        out = kwargs.get("out")
-        if out is not None:
-            kwargs = {key: value for key, value in kwargs.items() if key != "out"}
-            return call_into(program, function, args, kwargs, out, "out")
-        if len(args) <= 2 and not kwargs.keys() - {"axis", "keepdims"}:
-            axis = kwargs.get("axis")
-            if len(args) == 2:
-                axis = args[1]
-            keywords = {"axis": axis, "keepdims": kwargs.get("keepdims", False)}
-            if function in _REDUCTIONS:
-                return call(program, _REDUCTIONS[function].reduce, args[:1], keywords, "reduce")
-            if function is np.mean and args[0].dtype.char in "fd":
-                total = call(program, np.add.reduce, args[:1], keywords, "reduce")
-                total /= args[0].size // max(total.size, 1)
-                return total
-        return call(program, function, args, kwargs, "out" if function in _HAVE_OUT else "copied")
+        self.program.check_thread()
+        check_function(function, args, kwargs)
+        record = _way_of(function)
+        return record(self.program, function, args, kwargs)
 
     # -- indexing ------------------------------------------------------------------------------------------------------
 
@@ -347,7 +307,7 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         if parts is None or self.is_number:
             return call(self.program, operator.getitem, (self, index), {})
         view = wrap(self.program, self.value[parts])
-        if isinstance(self.value[opened(index)], np.generic):  # a number is a copy
+        if isinstance(self.value[to_values(index)], np.generic):  # a number is a copy
             view = view.copy()
             view.is_number = True
         return view
@@ -406,41 +366,48 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"captured({self.value.dtype}, shape {self.value.shape})"
 
-    def sort(self, axis: int = -1) -> None:
-        change(self.program, np.ndarray.sort, (self, axis), self.value)
+    def sort(self, axis: int = -1, **kwargs: Any) -> None:
+        change(self.program, type(self.value).sort, (self, axis), self.value, kwargs)
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        return np.clip(self, min, max, out=out, **kwargs)  # type: ignore[call-overload]
 
     def __getattr__(self, name: str) -> NoReturn:
-        if not name.startswith("_") and hasattr(np.ndarray, name):
-            raise refusal(f"x.{name}")
+        kind = type(self.value)
+        if not name.startswith("_") and hasattr(kind, name):
+            raise refusal(f"x.{name}", "Use a function: np.put(x, …) for x.put, x[...] = … for x.flat")
         raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
-    real = property(lambda self: np.real(self))
-    imag = property(lambda self: np.imag(self))
-    shape = property(lambda self: self.value.shape)
+    def _set_real(self, value: Any) -> None:
+        self.real[...] = value
+
+    def _set_imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
+
+    real = property(lambda self: np.real(self), _set_real)
+    imag = property(lambda self: np.imag(self), _set_imag)
+    shape = property(lambda self: self.value.shape, refusing("x.shape = …", "x.reshape(…) gives another array"))
     ndim = property(lambda self: self.value.ndim)
     size = property(lambda self: self.value.size)
-    dtype = property(lambda self: self.value.dtype)
-    strides = property(lambda self: self.value.strides)
+    dtype = property(lambda self: self.value.dtype, refusing("x.dtype = …", "x.view(dtype) gives another array"))
+    strides = property(lambda self: self.value.strides, refusing("x.strides = …"))
+    flat = property(refusing("x.flat", "x.ravel() gives all in a row"), refusing("x.flat = …", "x[...] = …"))
     flags = property(lambda self: self.value.flags)
     base = property(lambda self: self.value.base)
     itemsize = property(lambda self: self.value.itemsize)
     nbytes = property(lambda self: self.value.nbytes)
 
-    item = _refusing("x.item()", "Return it, and read it after the call")
-    tolist = _refusing("x.tolist()", "Return it, and read it after the call")
-    __array__ = _refusing(
+    item = refusing("x.item()", "Return it, and read it after the call")
+    tolist = refusing("x.tolist()", "Return it, and read it after the call")
+    __array__ = refusing(
         "a plain array (np.asarray(x), y[...] = x, y[x])",
         "Make new arrays from those that the step has, as in np.zeros_like(x, shape=…), or before the call",
     )
-    __dlpack__ = _refusing("from_dlpack(x)")
-    __reduce_ex__ = _refusing("pickling or copying")
-    __deepcopy__ = _refusing("copy.deepcopy")
-
-
-def _full_like(program: Program, like: Any, fill_value: Any, **kwargs: Any) -> Any:
-    made = wrap(program, program.new(np.empty_like(opened(like), **kwargs)))
-    write(program, made.value, fill_value)
-    return made
+    __dlpack__ = refusing("from_dlpack(x)")
+    __reduce_ex__ = refusing("pickling, or copying with copy.copy,", "x.copy()")
+    __deepcopy__ = refusing("copy.deepcopy", "x.copy()")
 
 
 def _parts_of(index: Any) -> tuple | None:
@@ -457,7 +424,7 @@ def _parts_of(index: Any) -> tuple | None:
 
 
 class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
-    """A number of Python's that each replay computes anew: an optimizer's rate, or ``1 - beta**steps``."""
+    """A number of Python's that each replay computes again: an optimizer's rate, or ``1 - beta**steps``."""
 
     __slots__ = ("number", "program")
     __array_priority__ = 51
@@ -468,7 +435,7 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
         self.program = program
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        if any(_is_asked_first(type(x)) for x in (*inputs, *(out or ()))):
+        if any(is_asked_first(type(x)) for x in (*inputs, *(out or ()))):
             return NotImplemented
         if out and type(out[0]) is CapturedNumber:  # ``n += 1`` makes a new number
             out = None
@@ -476,35 +443,209 @@ class CapturedNumber(_Unreadable, NDArrayOperatorsMixin):
         if is_operator and all(type(x) in (*NUMBERS, CapturedNumber) for x in inputs):
             return compute_number(self.program, ufunc, inputs)
         if out:
-            (target,) = out
+            target = _only(out, ufunc)
             return call_into(self.program, ufunc, inputs, kwargs, target, "ufunc")
         return call(self.program, ufunc, inputs, kwargs, "ufunc")
 
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        if any(map(_is_asked_first, types)):
+        if any(map(is_asked_first, types)):
             return NotImplemented
+        self.program.check_thread()
+        check_function(function, args, kwargs)
+        if function in QUESTIONS:
+            return answer(self.program, function, args, kwargs)
         return call(self.program, function, args, kwargs)
 
     def __repr__(self) -> str:
         return f"captured(number, {self.number.value!r})"
 
 
+# -- how NumPy's functions are recorded, each by ``record(program, function, args, kwargs)`` ---------------------------
+
+
+def answer(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A question that needs no values is answered at once, and not noted."""
+    if function in (np.may_share_memory, np.shares_memory):
+        _check_memory_is_known(program, function, to_notes(args))
+    return function(*to_values(args), **to_values(kwargs))
+
+
+def _check_memory_is_known(program: Program, function: Any, arrays: tuple) -> None:
+    """Raise if an argument is compared with another one, or with an array from outside: a replay has copies of them."""
+    roots = [root_of(x) for x in arrays_in(arrays)]
+    inputs = {id(root_of(x)) for x in program.inputs}
+    keys = set(map(id, roots))
+    others = [key for key in keys if key in inputs or key not in program.made]
+    if len(others) > 1 and inputs & keys:
+        raise refusal(f"np.{function.__name__} of an argument", "Ask before the call, and give the answer")
+
+
+def _record_filled(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``np.zeros_like`` and its kin: a buffer, which each replay fills."""
+    constant = answer(program, function, args, kwargs)
+    if constant.dtype.kind not in "biufc":
+        return _copy_of(program, constant)  # a text's zero is ""
+    made = wrap(program, program.new(constant))
+    if _FILLED[function] is not None:
+        write(program, made.value, _FILLED[function])
+    return made
+
+
+def _record_full_like(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    return _full_like(program, *args, **kwargs)
+
+
+def _full_like(program: Program, a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    made = wrap(program, program.new(np.empty_like(to_values(a), *args, **kwargs)))
+    if type(fill_value) in NUMBERS:
+        fill_value = np.full((), fill_value, made.dtype).item()  # it's rounded where an assignment would refuse
+    write(program, made.value, fill_value)
+    return made
+
+
+def _record_made_like(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``np.arange(3, like=x)`` and its kin: what's made of constants is a buffer that gets a copy of them."""
+    kwargs = {key: value for key, value in kwargs.items() if key != "like"}
+    if arrays_in((to_notes(args), to_notes(kwargs))):
+        return call(program, function, args, kwargs)
+    return _copy_of(program, function(*args, **kwargs))
+
+
+def _copy_of(program: Program, constant: np.ndarray) -> Any:
+    made = wrap(program, program.new(np.empty_like(constant)))
+    write(program, made.value, constant)
+    return made
+
+
+def record_in_place(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+    change(program, function, args, to_values(args[0]), kwargs)
+
+
+def _record_reduction(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """``np.sum`` and its kin, by what NumPy itself calls: it's quicker without the way there."""
+    keywords = _axis_and_keepdims(args, kwargs)
+    if keywords is None:
+        return _record_function(program, function, args, kwargs)
+    return call(program, _REDUCTIONS[function].reduce, args[:1], keywords, "reduce")
+
+
+def _record_mean(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    keywords = _axis_and_keepdims(args, kwargs)
+    if keywords is None or args[0].dtype.char not in "fd":
+        return _record_function(program, function, args, kwargs)
+    total = call(program, np.add.reduce, args[:1], keywords, "reduce")
+    total /= args[0].size // max(total.size, 1)
+    return total
+
+
+def _axis_and_keepdims(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """What a reduction of an array is asked for; None if that's more than these two."""
+    if not 1 <= len(args) <= 2 or kwargs.keys() - {"axis", "keepdims"}:
+        return None
+    axis = kwargs.get("axis")
+    if len(args) == 2:
+        axis = args[1]
+    return {"axis": axis, "keepdims": kwargs.get("keepdims", False)}
+
+
+def _record_function(program: Program, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Any other function: into the array that's given as `out`, or into a buffer of its own."""
+    args, kwargs, out = without_out(function, args, kwargs)
+    if out is not None:
+        return call_into(program, function, args, kwargs, out, "out")
+    kind = "out" if function in _HAVE_OUT else "copied"
+    return call(program, function, args, kwargs, kind)
+
+
+def without_out(function: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any], Any]:
+    """The arguments of one of NumPy's functions without the array for its result, and that array; None without one."""
+    kwargs = dict(kwargs)
+    out = kwargs.pop("out", None)
+    names = _positional_names(function)
+    if "out" in names[: len(args)]:
+        place = names.index("out")
+        out = args[place]
+        kwargs |= zip(names[place + 1 :], args[place + 1 :])
+        args = args[:place]
+    return args, kwargs, out
+
+
+@functools.cache
+def _positional_names(function: Any) -> list[str]:
+    """The names of a function's positional arguments; [] if it doesn't say."""
+    if function is np.dot:
+        return ["a", "b", "out"]
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # it's written in C, and says nothing
+        return []
+    return [x.name for x in parameters if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
+
+
+_WAYS: dict[Any, Callable] = {
+    **dict.fromkeys(QUESTIONS, answer),
+    **dict.fromkeys(_FILLED, _record_filled),
+    np.full_like: _record_full_like,
+    **dict.fromkeys(MADE_LIKE, _record_made_like),
+    **dict.fromkeys(_REDUCTIONS, _record_reduction),
+    np.mean: _record_mean,
+}
+
+
+def _way_of(function: Any) -> Callable:
+    """How a function is recorded."""
+    if traits_of(function).assigns:
+        return record_in_place
+    return _WAYS.get(function, _record_function)
+
+
+# -- random numbers ----------------------------------------------------------------------------------------------------
+
+
 class CapturedGenerator:
-    """A random number generator: each replay draws from the real one, as the step would."""
+    """A random number generator: each replay draws from the real one, as the step would.
+
+    Threads that were there before may draw on meanwhile: what they do isn't the step's.
+    """
 
     def __init__(self, generator: Any, program: Program) -> None:
-        self._generator = generator
+        self.generator = generator
         self._program = program
+        self._others = set(threading.enumerate()) - {threading.current_thread()}
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        if threading.current_thread() in self._others:
+            return self.generator.random(size, dtype, out)
         if size is None and out is None:
             raise refusal("a random number of Python's", "Draw an array: rng.random(shape)")
         if out is not None:
             raise refusal("random(out=…)", "Assign what rng.random(shape) gives")
-        return draw(self._program, self._generator, size, dtype)
+        return draw(self._program, self.generator, size, dtype)
 
     def __getattr__(self, name: str) -> Any:
+        if threading.current_thread() in self._others:
+            return getattr(self.generator, name)
         raise refusal(f"rng.{name}", "Draw with rng.random(shape, dtype=np.float32), and compute from that")
+
+
+def generators_of(calls: list[Call]) -> list:
+    """The generators that these calls draw from."""
+    found: dict[int, Any] = {}
+    for call in calls:
+        if call.kind == "draw":
+            generator = _generator_of(call)
+            found[id(generator)] = generator
+    return list(found.values())
+
+
+def _generator_of(call: Call) -> Any:
+    """The one that is drawn from: a device's is the one that it has today."""
+    if isinstance(call.function, Device):
+        return call.function.rng
+    for x in call.args:
+        if isinstance(x, Device):
+            return x.rng
+    return call.function.__self__  # a generator's own method
 
 
 def draw(program: Program, generator: Any, shape: Any, dtype: Any) -> Any:
@@ -525,13 +666,8 @@ def draw_like(like: CapturedArray, shape: tuple[int, ...], rng: Any) -> Any:
     device = device_of(like)
     program.undo_later(id(device.rng), _put_state(device.rng))
     buffer = program.new(device.rng.random(shape, dtype=np.float32))
-    program.add(Call("draw", _draw_on, (device,), out=buffer))
+    program.add(Call("draw", device, (None, np.dtype(np.float32)), out=buffer))
     return wrap(program, buffer)
-
-
-def _draw_on(device: Any, out: np.ndarray) -> None:
-    """Fill `out` from the device's generator of today: `fluxlite.seed` may have given it another one."""
-    device.rng.random(None, np.float32, out)
 
 
 def _put_state(generator: Any) -> Any:

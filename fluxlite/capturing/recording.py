@@ -3,32 +3,40 @@
 import contextlib
 import gc
 import random
+import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..tree.ties import copy_of
-from .agreement import disagreement, other_result
+from .agreement import disagreement
+from .interrupts import interrupt_of, uninterrupted
 from .on_device import DevicePlan
+from .overlaps import pairs_to_keep_apart
+from .places import Place
 from .plan import Plan, Results
-from .program import CaptureError, Program, is_array, refusal, root_of, this_run, values_of
+from .program import CaptureError, Program, own_copy, refusal, root_of, this_run, values_of
+from .results import Part, structure_of
 from .search import reachable_places
-from .signature import filled, stand_ins, template
+from .signature import StandIns
 
 
 class Recording:
     """A run of `step` with these arguments, compared with an `earlier` one. If it's refused, all is put back."""
 
     def __init__(
-        self, step: Callable, args: tuple, kwargs: dict[str, Any], others: list, earlier: Program | None
-    ) -> None:
+        self, step: Callable, args: tuple, kwargs: dict[str, Any], others: list, earlier: Program | None,
+        carried: list[Place],
+    ) -> None:  # fmt: skip
         self._step = step
+        self._name = getattr(step, "__qualname__", type(step).__name__)  # a partial has none
         self._args = args
         self._kwargs = kwargs
         self._earlier = earlier
         self._given: list = []
         self._others = others
+        self._carried = {place.which() for place in carried}
         self.program = Program()
         self.places: Any = None
         if earlier is not None:
@@ -36,51 +44,74 @@ class Recording:
 
     def run(self) -> Any:
         """Run the step; gives its result."""
-        program = self.program
-        before = _state_of_pythons_generators()
+        state = _state_of_pythons_generators()
         this_run.refused = None
+        error_before = sys.exception()
         try:
-            result = self._run_recorded()
-            refused = this_run.refused or program.refused
-            if refused is not None:  # the step has caught it
-                raise refused
-            outputs: list = []
-            self._form = program.result = template(result, outputs)
-            self._outputs = [x.value for x in outputs]
-            self._are_numbers = [x.is_number for x in outputs]
-            values = [x[()] if is_number else copy_of(x) for x, is_number in zip(self._outputs, self._are_numbers)]
-            del result, outputs
-            self._check_containers()
-            self._check_nothing_is_kept()
-            program.check_unchanged()
-            if _state_of_pythons_generators() != before:
-                raise CaptureError(
-                    f"{name_of(self._step)} draws from Python's random or np.random, and a replay would repeat the "
-                    "numbers. Draw from rng = np.random.default_rng(), or give them as an argument"
-                )
-            self._check_arguments()
-        except CaptureError:
-            program.undo()
-            if self.places is not None:
-                self.places.put_back_attributes()
+            values = self._run_recorded()
+            self._has_drawn = _state_of_pythons_generators() != state
+            self._check()
+        except BaseException as error:
+            interrupt = interrupt_of(error, error_before)
+            if interrupt is not None or isinstance(error, CaptureError):
+                self._undo()
+            if interrupt is not None and interrupt is not error:
+                raise interrupt from None
             raise
-        return filled(self._form, values)
+        self.places.found = {}  # a plan holds no arguments
+        return self._structure.filled(values)
 
-    def _run_recorded(self) -> Any:
+    def _undo(self) -> None:
+        """All is as before the run: after a refusal, or Ctrl-C, which may have come at any instruction."""
+        with uninterrupted():
+            if self.places is not None and not self.places.are_back:
+                with contextlib.suppress(CaptureError):  # the step got half of the way
+                    self.places.put_back(self.program, self._given)
+            self.program.undo()
+            if self.places is not None:
+                self.places.take_down_stand_ins()
+                self.places.put_back_attributes()
+
+    def _take_result(self, result: Any) -> list:
+        """Take apart what the step gave: its structure, its arrays. Gives copies of these for whoever has called."""
+        refused = this_run.refused or self.program.refused
+        if refused is not None:  # the step has caught it
+            raise refused
+        outputs: list = []
+        self._structure: Part = structure_of(result, outputs, self.places.found)
+        self.program.result = self._structure
+        self._outputs = [x.value for x in outputs]
+        self._are_numbers = [x.is_number for x in outputs]
+        return list(map(own_copy, self._outputs, self._are_numbers))
+
+    def _check(self) -> None:
+        """Raise for what a replay would do otherwise, now that the step has returned."""
+        self._check_containers()
+        self._check_nothing_is_kept()
+        self.program.check_unchanged()
+        if self._has_drawn and threading.active_count() == 1:  # with other threads, it may have been one of them
+            raise CaptureError(self._words_for_draws())
+        self._check_arguments()
+        self._check_identities()
+
+    def _run_recorded(self) -> list:
         places = self.places = reachable_places(self._step, self._others)
-        self._containers: list = []
-        args, kwargs = stand_ins((self._args, self._kwargs), self.program, self._given, self._containers)
-        before = [_contents(x) for x in self._containers]
+        places.carry(self._carried)
+        stand_ins = StandIns(self.program)
+        args, kwargs = stand_ins.of((self._args, self._kwargs))
+        self._given = stand_ins.given
+        containers = stand_ins.containers
+        before = [_contents(x) for x in containers]
         try:
-            places.put_stand_ins(self.program)
+            places.put_stand_ins(self.program, stand_ins.of_another)
             with self._refusals():
-                return self._step(*args, **kwargs)
+                result = self._step(*args, **kwargs)
+            return self._take_result(result)
         finally:
-            after = [_contents(x) for x in self._containers]
-            changed = [type(x) for x, now, then in zip(self._containers, after, before) if now != then]
-            self._changed_containers = changed
-            self._containers.clear()
-            self._lost = places.put_back(self.program)
+            after = [_contents(x) for x in containers]
+            self._changed_containers = [type(x) for x, now, then in zip(containers, after, before) if now != then]
+            self._lost = places.put_back(self.program, self._given)
+            self.program.rebindings = places.rebindings
 
     def _refusals(self) -> Any:
         """On a device, what a graph can't have is refused while the step runs."""
@@ -100,27 +131,44 @@ class Recording:
 
     def _check_arguments(self) -> None:
         """Two names for one piece of memory, of which one is changed, would be two pieces in a replay."""
-        roots = {id(root): root for call in self.program.calls for root in map(root_of, call.changes)}
-        outside = [root for key, root in roots.items() if key not in self.program.made]
-        read = [x for call in self.program.calls for x in call.reads() if id(root_of(x)) not in self.program.made]
+        for number, other in pairs_to_keep_apart(self.program, self.program.calls):
+            x = self._given[number]
+            if isinstance(x, np.generic):  # a number is nobody's memory
+                continue
+            if type(other) is int:
+                other = self._given[other]
+            if np.may_share_memory(values_of(x), values_of(other)):
+                raise CaptureError(
+                    f"{self._name}: {self._words_for_input(number)} shares memory with an array that "
+                    "the step changes. Give it a copy: x.copy()"
+                )
+
+    def _check_identities(self) -> None:
+        """A step that asks whether one array is another gets the wrong answer if an input is found elsewhere, too."""
+        if not self.places.asks_for_identity:
+            return
+        elsewhere = self.places.ids_outside()
         for number, x in enumerate(self._given):
-            others = list(outside)
-            if id(root_of(self.program.inputs[number])) in roots:
-                others += read
-            for other, copy in enumerate(self.program.inputs):
-                if other != number and id(root_of(copy)) in roots:
-                    others.append(self._given[other])
-            for y in others:
-                if is_array(x) and np.may_share_memory(values_of(x), values_of(y)):
-                    raise CaptureError(
-                        f"{name_of(self._step)}: an argument of shape {x.shape} shares memory with an array that "
-                        "the step changes. Give it a copy: x.copy()"
-                    )
+            if isinstance(x, np.generic):
+                continue
+            if id(x) in elsewhere:
+                raise CaptureError(
+                    f"{self._name} asks with `is` or `id`, and {self._words_for_input(number)} is an array that it "
+                    "also finds elsewhere. Give it a copy: x.copy()"
+                )
+            elsewhere.add(id(x))
+
+    def _words_for_input(self, number: int) -> str:
+        x = self._given[number]
+        for place in self.places.carried:
+            if place.value is x:
+                return f"what's at {place}"
+        return f"an argument of shape {x.shape}"
 
     def _check_containers(self) -> None:
         for kind in self._changed_containers:
             raise CaptureError(
-                f"{name_of(self._step)} changes a {kind.__name__} that it's called with: a replay wouldn't. Return "
+                f"{self._name} changes a {kind.__name__} that it's called with: a replay wouldn't. Return "
                 "what it's to hold"
             )
 
@@ -131,33 +179,45 @@ class Recording:
             if id(root_of(copy)) in changed and not isinstance(x, np.generic):
                 x[...] = copy
 
+    def first_rebound(self) -> list[Place]:
+        """The places to which this run has assigned another array, and which weren't carried."""
+        rebound = [rebinding.place for rebinding in self.places.rebindings]
+        return [place for place in rebound if place.which() not in self._carried]
+
+    def to_carry(self) -> list[Place]:
+        """What the next run has to carry, besides what this one has."""
+        return [*self.first_rebound(), *self.places.first_arrays]
+
     def trouble(self) -> str:
         """Why this run can't be replayed yet, in words; '' if it can."""
-        if self._earlier is None:
+        if self._earlier is None or self.first_rebound():
             return "it has run once"
+        if self._has_drawn:
+            return f"{self._words_for_draws()}. If it's another thread that draws, give that one a generator of its own"
         if self._lost:
             return (
-                f"{name_of(self._step)} changes {', '.join(dict.fromkeys(self._lost[:4]))}: a replay wouldn't. "
+                f"{self._name} changes {', '.join(dict.fromkeys(self._lost[:4]))}: a replay wouldn't. "
                 "Make it an array that's changed in place, or return it"
             )
-        if other_result(self._earlier.result, self.program.result):
+        if self._earlier.result.terms() != self._structure.terms():
             return (
-                f"{name_of(self._step)} returns another number of Python's than the time before, and a replay would "
+                f"{self._name} returns another number of Python's than the time before, and a replay would "
                 "repeat one. Return arrays, and what else you need outside of the step"
             )
         return disagreement(self._earlier, self.program)
 
+    def _words_for_draws(self) -> str:
+        return (
+            f"{self._name} draws from Python's random or np.random, and a replay would repeat the "
+            "numbers. Draw from rng = np.random.default_rng(), or give them as an argument"
+        )
+
     def plan(self) -> Plan:
-        results = Results(self._form, self._outputs, self._are_numbers)
+        results = Results(self._structure, self._outputs, self._are_numbers)
         kind: type[Plan] = Plan
         if self.program.device is not None:
             kind = DevicePlan
         return kind(self.program, self.places, (self._args, self._kwargs), results)
-
-
-def name_of(step: Callable) -> str:
-    """Its name, in messages; a partial has none."""
-    return getattr(step, "__qualname__", type(step).__name__)
 
 
 def _contents(x: Any) -> list:

@@ -26,11 +26,11 @@ import numpy as np
 from ..devices.base import Device
 from ..optim.update import Leaf, OptimiserRule
 from .places import GONE, Container, Place, Places, holds_array
-from .program import CaptureError, check_kind, check_plain, is_array, on_device
+from .program import CaptureError, check_kind, check_plain, is_real_array, on_device
 from .recorded import CapturedArray, CapturedNumber
 
-_SIMPLE = {type(None), bool, int, float, complex, str, bytes, np.ufunc, types.BuiltinFunctionType, type(...), range,
-           slice, types.CodeType}  # fmt: skip
+_SIMPLE = {type(None), bool, int, float, complex, str, bytes, np.ufunc, type(...), range, slice, types.CodeType}
+_TAKE_MODULES = {"modules", "import_module", "__import__"}  # by a text
 _OURS = tuple(f"{sys.modules[name].__path__[0]}{os.sep}" for name in ("fluxlite", "numpy"))
 _ENOUGH = 20_000  # places: what reaches more has got into something that isn't the step's own
 
@@ -43,6 +43,7 @@ def reachable_places(step: Any, arguments: Any = ()) -> Places:
         names = set(search.names)
         search = Search(step, arguments, names)
         search.run()
+    search.places.found = search.seen
     return search.places
 
 
@@ -54,7 +55,7 @@ class Search:
         self.names = set(names)
         self._step = step
         self._arguments = set(map(id, arguments))  # which a plan holds weakly
-        self._seen: dict[int, Any] = {}  # by id, and kept alive
+        self.seen: dict[int, Any] = {}  # by id, and kept alive
         self._met: set[tuple] = set()
         self._waiting: collections.deque = collections.deque([step, *arguments])
 
@@ -68,9 +69,9 @@ class Search:
                 )
 
     def look_into(self, x: Any) -> None:
-        if type(x) in _SIMPLE or isinstance(x, (np.generic, Device)) or on_device(x) or id(x) in self._seen:
+        if type(x) in _SIMPLE or isinstance(x, (np.generic, Device)) or on_device(x) or id(x) in self.seen:
             return
-        self._seen[id(x)] = x
+        self.seen[id(x)] = x
         for kind, look in _WAYS:
             if isinstance(x, kind):
                 look(self, x)
@@ -98,7 +99,7 @@ class Search:
         for name, value in memory.items():
             if type(value) is dict:
                 self._memory(value)
-            elif is_array(value):
+            elif is_real_array(value):
                 self.places.arrays.append(Place(memory, name, True, value))
 
     def _tracked(self, x: Any) -> None:
@@ -121,6 +122,7 @@ class Search:
                     self._waiting.append(cell.cell_contents)
             return
         self.names |= names_in_code(f)
+        self.places.asks_for_identity |= asks_for_identity(f.__code__)
         self._attribute(f, "__code__")
         for cell in f.__closure__ or ():
             self._attribute(cell, "cell_contents")
@@ -128,8 +130,7 @@ class Search:
             if name in ("eval", "exec") and name not in f.__globals__:
                 raise CaptureError(
                     f"captured(step): {f.__qualname__} calls {name}, and what that reads can't be seen. Call it "
-                    "before, and "
-                    "give its result as an argument"
+                    "before, and give its result as an argument"
                 )
             if name in f.__globals__:
                 self._item(f.__globals__, name)
@@ -138,7 +139,7 @@ class Search:
         if "globals" in f.__code__.co_names:
             for name in sorted(names_in_code(f) & f.__globals__.keys()):
                 self._item(f.__globals__, name)
-        for name in _imports_of(f.__code__):
+        for name in (*_imports_of(f.__code__), *_modules_by_text(f.__code__)):
             if name in sys.modules and not _is_a_librarys(name):
                 self._item(sys.modules, name)
         if f.__defaults__ or f.__kwdefaults__:
@@ -149,6 +150,11 @@ class Search:
 
     def _method(self, method: types.MethodType) -> None:
         self._waiting += [method.__self__, method.__func__]
+
+    def _bound(self, function: Any) -> None:
+        """A function that's written in C: what it works on, as ``box.get`` does on `box`. Others have their module."""
+        if not isinstance(function.__self__, types.ModuleType):
+            self._waiting.append(function.__self__)
 
     def _partial(self, f: functools.partial) -> None:
         self._waiting += [f.func, f.args, f.keywords]
@@ -176,7 +182,8 @@ class Search:
             self.places.sizes.append((base, len(vars(base))))
             for name, value in list(vars(base).items()):
                 self._waiting += _functions_in(value)
-                if name in self.names and not name.startswith("__") and (id(base), name) not in self._met:
+                is_read = name in self.names and not name.startswith("__")
+                if (is_read or _is_special_method(name, value)) and (id(base), name) not in self._met:
                     self._met.add((id(base), name))
                     self._class_attribute(base, name, value)
 
@@ -184,7 +191,7 @@ class Search:
         if holds_array(value):
             self.places.arrays.append(Place(cls, name, False, value))
         else:
-            self.places.values.append(Place(vars(cls), name, True, value))
+            self.places.values.append(Place(vars(cls), name, True, value, of=cls))
         self._waiting.append(value)
 
     # -- objects and containers ----------------------------------------------------------------------------------------
@@ -212,7 +219,7 @@ class Search:
         for base in kind.__mro__:
             slots = vars(base).get("__slots__", ())
             for name in (slots,) if isinstance(slots, str) else slots:
-                if not name.startswith("__") and hasattr(x, name):
+                if not name.startswith("__"):  # it may be empty, and get something later
                     self._attribute(x, name)
         self._class(kind)
 
@@ -221,13 +228,12 @@ class Search:
         keys = list(box) if is_dict else None
         values = list(box.values()) if is_dict else list(box)
         self.places.containers.append(Container(box, keys, values, of))
-        steps: Any = range(len(values)) if keys is None else keys
-        for step, value in zip(steps, values):
-            if (id(box), step) in self._met:
+        for key, value in zip(keys or range(len(values)), values):
+            if (id(box), key) in self._met:
                 continue
-            self._met.add((id(box), step))
+            self._met.add((id(box), key))
             if holds_array(value):
-                self.places.arrays.append(Place(box, step, True, value))
+                self.places.arrays.append(Place(box, key, True, value))
             self._waiting.append(value)
 
     def _several(self, x: Any) -> None:
@@ -250,6 +256,9 @@ class Search:
     def _pythons_generator(self, x: random.Random) -> None:
         self.places.generators.append((x, x.getstate()))
 
+    def _weak_keys(self, x: weakref.WeakKeyDictionary) -> None:
+        self._container(x.data)  # type: ignore[attr-defined]
+
     def _weak_reference(self, x: weakref.ref) -> None:
         self._waiting.append(x())
 
@@ -264,18 +273,17 @@ class Search:
             "Take it before the call, and give it as an argument"
         )
 
-    def _item(self, owner: Any, step: Any) -> None:
-        self._place(Place(owner, step, True, owner[step]))
+    def _item(self, owner: Any, key: Any) -> None:
+        self._place(Place(owner, key, True, owner[key]))
 
-    def _attribute(self, owner: Any, step: str) -> None:
-        place = Place(owner, step, False, None)
+    def _attribute(self, owner: Any, name: str) -> None:
+        place = Place(owner, name, False, None)
         self._place(place._replace(value=place.now()))
 
     def _place(self, place: Place) -> None:
-        key = (id(place.owner), place.step)
-        if key in self._met:
+        if (id(place.owner), place.key) in self._met:
             return
-        self._met.add(key)
+        self._met.add((id(place.owner), place.key))
         if holds_array(place.value):
             self.places.arrays.append(place)
         else:
@@ -290,6 +298,7 @@ _WAYS: list[tuple[Any, Callable[[Search, Any], None]]] = [
     ((OptimiserRule, CapturedArray, CapturedNumber), Search._nothing),
     (types.FunctionType, Search._function),
     (types.MethodType, Search._method),
+    ((types.BuiltinMethodType, types.MethodWrapperType), Search._bound),
     (functools.partial, Search._partial),
     (functools._lru_cache_wrapper, Search._cached),
     (operator.attrgetter, Search._attribute_getter),
@@ -302,6 +311,7 @@ _WAYS: list[tuple[Any, Callable[[Search, Any], None]]] = [
     ((bytearray, memoryview, array.array), Search._memory_of_bytes),
     (random.Random, Search._pythons_generator),
     (weakref.ref, Search._weak_reference),
+    (weakref.WeakKeyDictionary, Search._weak_keys),
     (threading.local, Search._thread_local),
     (Iterator, Search._iterator),
 ]
@@ -318,6 +328,12 @@ def _functions_in(x: Any) -> list:
     if isinstance(x, types.FunctionType):
         return [x]
     return []
+
+
+def _is_special_method(name: str, value: Any) -> bool:
+    """Whether an attribute of a class is what an operator or a call asks for, such as ``__call__``, and is written."""
+    is_written = isinstance(value, types.FunctionType) and not value.__code__.co_filename.startswith("<")
+    return is_written and name.startswith("__") and name.endswith("__")
 
 
 def _is_a_librarys(module: Any, ours: bool = True) -> bool:
@@ -347,14 +363,41 @@ def names_in_code(f: Any) -> set[str]:
 
 def _globals_of(code: Any) -> list[str]:
     """The names that a function looks up among its module's variables, and then among Python's."""
-    found = [step.argval for part in _codes(code) for step in dis.get_instructions(part)
-             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")]  # fmt: skip
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(_operands(code, {"LOAD_GLOBAL", "LOAD_NAME"})))
 
 
 def _imports_of(code: Any) -> list[str]:
     """The modules that a function imports."""
-    return [step.argval for part in _codes(code) for step in dis.get_instructions(part) if step.opname == "IMPORT_NAME"]
+    return list(_operands(code, {"IMPORT_NAME"}))
+
+
+def asks_for_identity(code: Any) -> bool:
+    """Whether a function's code has an `is`, but for ``is None`` and its kin, or an `id`."""
+    for part in _codes(code):
+        if {"id", "is_", "is_not"} & set(part.co_names):
+            return True
+        before = ""
+        for operation in dis.get_instructions(part):
+            if operation.opname == "IS_OP" and not before.startswith("LOAD_CONST"):
+                return True
+            before = operation.opname
+    return False
+
+
+def _modules_by_text(code: Any) -> list[str]:
+    """The modules that a function takes by their names, as in ``sys.modules["settings"]``."""
+    parts = list(_codes(code))
+    if not any(_TAKE_MODULES & set(part.co_names) for part in parts):
+        return []
+    return [x for part in parts for x in part.co_consts if isinstance(x, str)]
+
+
+def _operands(code: Any, operations: set[str]) -> Iterator[str]:
+    """The names that these operations have, in a code object and those inside it."""
+    for part in _codes(code):
+        for operation in dis.get_instructions(part):
+            if operation.opname in operations:
+                yield operation.argval
 
 
 def _codes(code: Any) -> Iterator[Any]:

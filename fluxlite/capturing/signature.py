@@ -1,210 +1,273 @@
-"""What a captured step is called with, and what it gives back: arrays, and a form that has to stay the same.
+"""What a captured step is called with: arrays, which may be others at each call, and all that has to be as it was.
 
 Arrays and NumPy's numbers are inputs of a replay. All else is the signature: another number of Python's, another text,
 another structure, shape, type or memory order is another call, which is captured by itself.
+
+The table at the end has the kinds of things that an argument can be, or be made of. Each kind knows what belongs to the
+signature, what the step gets in its place while it's recorded, and how a replay finds out that it's called otherwise.
 """
 
-import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+import functools
 from typing import Any
 
 import numpy as np
 
-from ..tree.contract import is_leaf
-from ..tree.flat import flatten
-from .program import CaptureError, Program, check_kind, check_plain, on_device, users_line, values_of
-from .recorded import CapturedArray, CapturedNumber, wrap
-
-_TEXTS_AND_NUMBERS = (bool, int, float, complex, str, bytes, type(None))
+from ..array_kinds import array_kind_of
+from .places import bits_of
+from .program import CaptureError, Program, check_kind, check_plain, copy_in_order, values_of
+from .recorded import wrap
 
 
-def signature(x: Any, arrays: list, others: list) -> Any:
-    """What has to be as it was. Arrays go into `arrays`, in order, and objects such as a model into `others`."""
-    kind = type(x)
-    if isinstance(x, np.ndarray):
-        check_plain(x, "an argument")
-        arrays.append(x)
-        return x.shape, x.dtype, x.strides
-    if on_device(x):
-        arrays.append(x)
-        return x.device, x.shape, x.dtype, x.strides
-    check_kind(x, "an argument")
-    if kind is tuple or kind is list or _is_named(x):
-        return kind, *[signature(part, arrays, others) for part in x]
-    if kind is dict:
-        return kind, *x, *[signature(part, arrays, others) for part in x.values()]
-    if isinstance(x, np.void):
-        raise CaptureError("captured(step): an argument is a record of NumPy's: give an array of them")
-    if isinstance(x, np.generic):
-        arrays.append(x)
-        return kind
-    if kind is float or kind is complex:
-        return kind, repr(x)  # 0.0 isn't -0.0, and NaN is NaN
-    if isinstance(x, _TEXTS_AND_NUMBERS):
-        return kind, x
-    others.append(x)
-    return kind, id(x)
+class Given:
+    """What a step is called with, in order: `arrays` with NumPy's numbers, and `others`, objects such as a model."""
+
+    def __init__(self) -> None:
+        self.arrays: list = []
+        self.others: list = []
+        self._numbers: dict[int, int] = {}
+
+    def number_of(self, x: Any) -> int:
+        """The same for one object that's given twice."""
+        return self._numbers.setdefault(id(x), len(self._numbers))
 
 
-def stand_ins(x: Any, program: Program, given: list, containers: list) -> Any:
-    """The argument `x` as the step gets it: a `CapturedArray` over a copy of each array. New lists: `containers`."""
-    kind = type(x)
-    if isinstance(x, (np.ndarray, np.generic)) or on_device(x):
-        given.append(x)
-        if isinstance(x, np.generic):
-            copy = np.array(x)
+def signature(x: Any, given: Given) -> Any:
+    """What has to be as it was. What's in `x` goes into `given`."""
+    return _kind_of(x).signature(x, given)
+
+
+class StandIns:
+    """Makes the arguments that the step gets while it's recorded."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.given: list = []  # the arrays and NumPy's numbers, as they were given
+        self.containers: list = []  # new lists and dicts
+        self._made: dict[int, Any] = {}
+
+    def of(self, x: Any) -> Any:
+        """`x`, with a `CapturedArray` over a copy of each array. One object that's given twice has one stand-in."""
+        if id(x) not in self._made:
+            self._made[id(x)] = _kind_of(x).stand_in(x, self)
+        return self._made[id(x)]
+
+    def of_another(self, x: Any) -> Any:
+        """The same for what isn't an argument: it has a stand-in of its own."""
+        self._made = {}
+        return self.of(x)
+
+
+class Checks:
+    """The first lines of a replay: they take the arrays x0, x1, … out of the arguments, and find another signature."""
+
+    def __init__(self, writer: Any) -> None:
+        self.writer = writer
+        self.lines: list[str] = []
+        self._arrays = 0
+        self._names: dict[int, str] = {}  # by id: what was given before
+
+    def add(self, x: Any, now: str) -> None:
+        """Lines that find out whether what stands at `now`, an expression, is like `x`."""
+        if id(x) in self._names:
+            self.miss_if(f"{now} is not {self._names[id(x)]}")
         else:
-            copy = _copy_in_order(values_of(x))
-        if on_device(x):
-            copy = x.device.new(copy)
-        program.inputs.append(program.new(copy))
-        return wrap(program, copy, isinstance(x, np.generic))
-    if _is_named(x):
-        return x._make([stand_ins(part, program, given, containers) for part in x])
-    if kind is tuple:
-        return tuple([stand_ins(part, program, given, containers) for part in x])
-    made: Any = x
-    if kind is list:
-        made = [stand_ins(part, program, given, containers) for part in x]
-        containers.append(made)
-    elif kind is dict:
-        made = {key: stand_ins(part, program, given, containers) for key, part in x.items()}
-        containers.append(made)
-    return made
+            _kind_of(x).check(x, now, self)
+
+    def add_another(self, x: Any, now: str) -> None:
+        """The same for what isn't an argument."""
+        self._names = {}
+        self.add(x, now)
+
+    def name_array(self, x: Any, now: str) -> str:
+        name = f"x{self._arrays}"
+        self._names[id(x)] = name
+        self._arrays += 1
+        self.lines.append(f"{name} = {now}")
+        return name
+
+    def name_container(self, x: Any, now: str) -> str:
+        name = f"part_{len(self.lines)}"
+        self._names[id(x)] = name
+        self.lines.append(f"{name} = {now}")
+        return name
+
+    def miss_if(self, *tests: str) -> None:
+        self.lines.append(f"if {' or '.join(tests)}: return missed")
+
+    def is_another(self, name: str, kind: type) -> str:
+        return f"type({name}) is not {self.writer.thing(kind)}"
 
 
-def _is_named(x: Any) -> bool:
-    """Whether it's a named tuple."""
-    return isinstance(x, tuple) and hasattr(x, "_fields")
-
-
-def _copy_in_order(x: np.ndarray) -> np.ndarray:
-    """A copy with the strides of `x`, so that NumPy adds up in the same order."""
-    copy = np.empty_like(x)
-    if copy.strides != x.strides and x.size:
-        low, high = np.lib.array_utils.byte_bounds(x)
-        memory = np.empty(high - low, np.uint8)
-        offset = x.__array_interface__["data"][0] - low
-        copy = np.ndarray(x.shape, x.dtype, memory, offset, x.strides)
-    copy[...] = x
-    return copy
-
-
-@dataclass(frozen=True)
-class Slot:
-    """Where the array with this number stands in a result."""
-
-    number: int
-
-
-@dataclass(frozen=True)
-class Rebuilt:
-    """An object that the step makes, such as a gradient: each call makes another, with these leaves."""
-
-    flat: Any
-    leaves: list
-
-    def filled(self, leaves: list) -> Any:
-        return self.flat.results(leaves)[self.flat.root]
-
-
-def template(result: Any, outputs: list[CapturedArray]) -> Any:
-    """The form of a result, with a `Slot` for each array. The arrays are added to `outputs`."""
-    if hasattr(type(result), "__primitive__"):
-        result = result.data
-    if isinstance(result, CapturedArray):
-        outputs.append(result)
-        return Slot(len(outputs) - 1)
-    if type(result) is CapturedNumber:
-        raise CaptureError(f"{users_line()}: a captured step can't return a number that an optimizer computes")
-    if type(result) in (tuple, list):
-        return type(result)([template(part, outputs) for part in result])
-    if type(result) is dict:
-        return {name: template(part, outputs) for name, part in result.items()}
-    if isinstance(result, np.ndarray):
-        check_plain(result, "what the step returns")
-    if not is_leaf(result):
-        flat = flatten(result)
-        if any(isinstance(leaf, CapturedArray) for leaf in flat.leaves):
-            plain = [leaf.value if isinstance(leaf, CapturedArray) else leaf for leaf in flat.leaves]
-            leaves = [template(leaf, outputs) for leaf in flat.leaves]
-            return Rebuilt(flatten(flat.results(plain)[flat.root]), leaves)  # which keeps none of the captured arrays
-    return result  # it was found, and isn't changed
-
-
-def filled(form: Any, values: list) -> Any:
-    """The result of this form, with `values` in its slots."""
-    if type(form) is Slot:
-        return values[form.number]
-    if type(form) is Rebuilt:
-        return form.filled([filled(leaf, values) for leaf in form.leaves])
-    if type(form) in (tuple, list):
-        return type(form)([filled(part, values) for part in form])
-    if type(form) is dict:
-        return {name: filled(part, values) for name, part in form.items()}
-    return form
-
-
-# -- the same as lines of the replay -----------------------------------------------------------------------------------
-
-
-def checks(args: tuple, kwargs: dict[str, Any], writer: Any) -> list[str]:
-    """Lines that take the arrays x0, x1, … out of ``args`` and ``kwargs``, and find another signature."""
-    lines: list[str] = []
-    count = itertools.count()
-    _check(args, "args", lines, count, writer)
+def checks(args: tuple, kwargs: dict[str, Any], carried: list[tuple[Any, str]], writer: Any) -> list[str]:
+    """The lines of `Checks` for these arguments, and for what's `carried`: things, and where a replay finds them."""
+    found = Checks(writer)
+    found.add(args, "args")
     if kwargs:
-        _check(kwargs, "kwargs", lines, count, writer)
+        found.add(kwargs, "kwargs")
     else:
-        lines.append("if kwargs: return missed")
-    return lines
+        found.miss_if("kwargs")
+    for x, now in carried:
+        found.add_another(x, now)
+    return found.lines
 
 
-def _check(x: Any, now: str, lines: list[str], count: Iterator[int], writer: Any) -> None:
-    kind = type(x)
-    if isinstance(x, np.ndarray) or on_device(x):
-        name = f"x{next(count)}"
-        lines.append(f"{name} = {now}")
-        tests = [f"type({name}) is not {writer.thing(kind)}", f"{name}.shape != {x.shape}"]
-        tests += [f"{name}.strides != {x.strides}", f"{name}.dtype != {writer.thing(x.dtype)}"]
-        if on_device(x):
-            tests.append(f"{name}.device != {writer.thing(x.device)}")
-        lines.append(f"if {' or '.join(tests)}: return missed")
-    elif isinstance(x, np.generic):
-        name = f"x{next(count)}"
-        lines.append(f"{name} = {now}")
-        lines.append(f"if type({name}) is not {writer.thing(kind)}: return missed")
-    elif kind is tuple or kind is list or _is_named(x):
-        name = f"{now.partition('[')[0]}_{len(lines)}"
-        lines.append(f"{name} = {now}")
-        lines.append(f"if type({name}) is not {writer.thing(kind)} or len({name}) != {len(x)}: return missed")
+# -- the kinds of things -----------------------------------------------------------------------------------------------
+
+
+class Kind:
+    """A kind of thing: by default, what stays itself, and is another one if it isn't that very object."""
+
+    def has(self, cls: type) -> bool:
+        """Whether objects of this class are of this kind."""
+        return True
+
+    def signature(self, x: Any, given: Given) -> Any:
+        check_kind(x, "an argument")
+        given.others.append(x)
+        return type(x), id(x)
+
+    def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
+        return x
+
+    def check(self, x: Any, now: str, checks: Checks) -> None:
+        checks.miss_if(f"id({now}) != {id(x)}")  # it's held weakly: the plan goes when it goes
+
+
+class HostArray(Kind):
+    def has(self, cls: type) -> bool:
+        return issubclass(cls, np.ndarray)
+
+    def signature(self, x: Any, given: Given) -> Any:
+        check_plain(x, "an argument")
+        given.arrays.append(x)
+        return given.number_of(x), x.shape, x.dtype, x.strides
+
+    def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
+        stand_ins.given.append(x)
+        program = stand_ins.program
+        program.inputs.append(program.new(self.copy(x)))
+        return wrap(program, program.inputs[-1], isinstance(x, np.generic))
+
+    def copy(self, x: Any) -> Any:
+        return copy_in_order(np.asarray(x))  # of a file's array, too, it's a plain one
+
+    def check(self, x: Any, now: str, checks: Checks) -> None:
+        name = checks.name_array(x, now)
+        checks.miss_if(*self.tests(x, name, checks))
+
+    def tests(self, x: Any, name: str, checks: Checks) -> list[str]:
+        return [
+            checks.is_another(name, type(x)),
+            f"{name}.shape != {x.shape}",
+            f"{name}.strides != {x.strides}",
+            f"{name}.dtype != {checks.writer.thing(x.dtype)}",
+        ]
+
+
+class DeviceArray(HostArray):
+    def has(self, cls: type) -> bool:
+        kind = array_kind_of(cls)
+        return kind is not None and kind.graph is not None
+
+    def signature(self, x: Any, given: Given) -> Any:
+        given.arrays.append(x)
+        return given.number_of(x), x.device, x.shape, x.dtype, x.strides
+
+    def copy(self, x: Any) -> Any:
+        return x.device.new(copy_in_order(values_of(x)))
+
+    def tests(self, x: Any, name: str, checks: Checks) -> list[str]:
+        return [*super().tests(x, name, checks), f"{name}.device != {checks.writer.thing(x.device)}"]
+
+
+class NumPyNumber(HostArray):
+    def has(self, cls: type) -> bool:
+        return issubclass(cls, np.generic) and not issubclass(cls, (str, bytes))
+
+    def signature(self, x: Any, given: Given) -> Any:
+        if isinstance(x, np.void):
+            raise CaptureError("captured(step): an argument is a record of NumPy's: give an array of them")
+        given.arrays.append(x)
+        return given.number_of(x), type(x)
+
+    def copy(self, x: Any) -> Any:
+        return np.array(x)
+
+    def tests(self, x: Any, name: str, checks: Checks) -> list[str]:
+        return [checks.is_another(name, type(x))]
+
+
+class Tuple(Kind):
+    def has(self, cls: type) -> bool:
+        is_named = issubclass(cls, tuple) and hasattr(cls, "_fields")
+        return cls is tuple or is_named
+
+    def signature(self, x: Any, given: Given) -> Any:
+        return given.number_of(x), type(x), *[signature(part, given) for part in x]
+
+    def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
+        parts = [stand_ins.of(part) for part in x]
+        if hasattr(x, "_make"):  # a named one
+            return x._make(parts)
+        return tuple(parts)
+
+    def check(self, x: Any, now: str, checks: Checks) -> None:
+        name = checks.name_container(x, now)
+        checks.miss_if(checks.is_another(name, type(x)), f"len({name}) != {len(x)}")
         for number, part in enumerate(x):
-            _check(part, f"{name}[{number}]", lines, count, writer)
-    elif kind is dict:
-        name = f"{now.partition('[')[0]}_{len(lines)}"
-        lines.append(f"{name} = {now}")
-        lines.append(f"if type({name}) is not dict or [*{name}] != {writer.thing([*x])}: return missed")
+            checks.add(part, f"{name}[{number}]")
+
+
+class List(Tuple):
+    def has(self, cls: type) -> bool:
+        return cls is list
+
+    def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
+        made = [stand_ins.of(part) for part in x]
+        stand_ins.containers.append(made)
+        return made
+
+
+class Dictionary(Kind):
+    def has(self, cls: type) -> bool:
+        return cls is dict
+
+    def signature(self, x: Any, given: Given) -> Any:
+        return given.number_of(x), dict, *x, *[signature(part, given) for part in x.values()]
+
+    def stand_in(self, x: Any, stand_ins: StandIns) -> Any:
+        made = {key: stand_ins.of(part) for key, part in x.items()}
+        stand_ins.containers.append(made)
+        return made
+
+    def check(self, x: Any, now: str, checks: Checks) -> None:
+        name = checks.name_container(x, now)
+        checks.miss_if(f"type({name}) is not dict", f"[*{name}] != {checks.writer.thing([*x])}")
         for key, part in x.items():
-            _check(part, f"{name}[{writer.thing(key)}]", lines, count, writer)
-    elif isinstance(x, _TEXTS_AND_NUMBERS):
-        lines.append(f"if not same({now}, {writer.thing(x)}): return missed")
-    else:
-        lines.append(f"if id({now}) != {id(x)}: return missed")  # held weakly: the plan goes when it goes
+            checks.add(part, f"{name}[{checks.writer.thing(key)}]")
 
 
-def written(form: Any, values: list[str], writer: Any) -> str:
-    """A result of this form as Python's expression, with the expressions `values` in its slots."""
-    if type(form) is Slot:
-        return values[form.number]
-    if type(form) is Rebuilt:
-        leaves = ", ".join(written(leaf, values, writer) for leaf in form.leaves)
-        return f"{writer.thing(form.filled)}([{leaves}])"
-    if type(form) is tuple:
-        return f"({''.join(f'{written(part, values, writer)}, ' for part in form)})"
-    if type(form) is list:
-        return f"[{', '.join(written(part, values, writer) for part in form)}]"
-    if type(form) is dict:
-        items = [f"{writer.thing(name)}: {written(part, values, writer)}" for name, part in form.items()]
-        return f"{{{', '.join(items)}}}"
-    return writer.thing(form)
+class TextOrNumber(Kind):
+    def has(self, cls: type) -> bool:
+        return issubclass(cls, (bool, int, float, complex, str, bytes, type(None)))
+
+    def signature(self, x: Any, given: Given) -> Any:
+        if type(x) in (float, complex):
+            return type(x), bits_of(x)
+        return type(x), x
+
+    def check(self, x: Any, now: str, checks: Checks) -> None:
+        checks.miss_if(f"not same({now}, {checks.writer.thing(x)})")
+
+
+_KINDS = [HostArray(), DeviceArray(), NumPyNumber(), Tuple(), List(), Dictionary(), TextOrNumber(), Kind()]
+
+
+def _kind_of(x: Any) -> Kind:
+    cls: Any = type(x)
+    return _kind_of_class(cls)
+
+
+@functools.lru_cache(maxsize=256)
+def _kind_of_class(cls: type) -> Kind:
+    return next(kind for kind in _KINDS if kind.has(cls))

@@ -6,28 +6,38 @@ import threading
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
-from ..autodiff.modes import this_thread
+from ..autodiff.modes import gradient_calls
 from ..helping import AsWritten
 from ..messages import notice
 from ..words import check_callable, check_whole
 from .checking import checked_call
+from .places import Place
 from .plan import MISSED, Plan
 from .program import CaptureError, Program
 from .recording import Recording
-from .signature import signature
+from .signature import Given, signature
 
 _KEPT = 8  # plans of one step: a smaller last batch and a validation batch are calls of another shape
 _MANY = 10  # captures after which it says what keeps changing
-_RUNS = 4  # at most this many, until two in a row agree
+_MOST_RUNS = 3  # recorded ones: if the last two of them don't agree either, it gives up
 
 
-class _Thread(threading.local):
-    capturing = False  # a step is being recorded in this thread
+class _Recording(threading.local):
+    is_on = False  # in this thread
 
 
-_this_thread = _Thread()
+_recording = _Recording()
+
+
+class _Tries(NamedTuple):
+    """The recorded runs with one signature that haven't led to a replay yet."""
+
+    runs: int
+    latest: Program | None  # what the latest one did
+    carried: list[Place]  # to which the step assigns other arrays
+    held: list  # arguments that can't be held weakly
 
 
 class Switch:
@@ -67,18 +77,16 @@ class CapturedStep:
         self._lock = threading.RLock()  # two threads would write into the same buffers
         self.plans: dict[Any, Plan] = {}  # the latest last
         self._latest: Plan | None = None
-        self._earlier: dict[Any, Program] = {}  # what the latest recorded run did, for each signature
-        self._runs: dict[Any, int] = {}
+        self._tries: dict[Any, _Tries] = {}  # by signature; the latest last
         self._captures = 0
         self._calls = 0
 
     def clear(self) -> None:
-        """Forget what was recorded, and free its memory. The next call records anew."""
+        """Forget what was recorded, and free its memory. The next call records again."""
         with self._lock:
             self.plans.clear()
             self._latest = None
-            self._earlier.clear()
-            self._runs.clear()
+            self._tries.clear()
             self._captures = 0
 
     def explain(self) -> str:
@@ -103,19 +111,19 @@ class CapturedStep:
         return captured, (self.eager, self.check)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if SWITCH.is_off or _this_thread.capturing or this_thread.gradients:
+        if SWITCH.is_off or _recording.is_on or gradient_calls.open:
             return self.eager(*args, **kwargs)
         with self._lock:
             latest = self._latest
             if latest is None or self.check:
-                return self._look_up(args, kwargs)
+                return self._replay_or_record(args, kwargs)
             try:
                 result = latest.run(args, kwargs)
             except BaseException as error:
                 self._note_line(latest, error)
                 raise
             if result is MISSED:
-                return self._look_up(args, kwargs)
+                return self._replay_or_record(args, kwargs)
             return result
 
     def _note_line(self, plan: Plan, error: BaseException) -> None:
@@ -124,25 +132,26 @@ class CapturedStep:
         if line:
             error.add_note(f"in a replay of {self.__qualname__}: {line}")
 
-    def _look_up(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _replay_or_record(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call that's not like the latest: replay another plan, or record one."""
-        arrays: list = []
-        others: list = []
-        key = signature((args, kwargs), arrays, others)
+        given = Given()
+        key = signature((args, kwargs), given)
+        arrays, others = given.arrays, given.others
         plan = self.plans.get(key)
         if plan is None:
             return self._record(key, args, kwargs, others)
-        if self.check:
-            self._calls += 1
-            if self._calls % self.check == 0:
-                return checked_call(self, plan, arrays, others, args, kwargs)
+        self._calls += 1
         try:
-            result = plan.run(args, kwargs)
+            if self.check and self._calls % self.check == 0:
+                result = checked_call(self, plan, arrays, others, args, kwargs)
+            else:
+                result = plan.run(args, kwargs)
         except BaseException as error:
             self._note_line(plan, error)
             raise
         if result is MISSED:  # something that it found outside has been replaced
             self._forget(key)
+            self._tries[key] = _Tries(0, None, plan.carried, plan.held)
             return self._record(key, args, kwargs, others)
         self.plans[key] = self.plans.pop(key)  # the latest stands last
         self._latest = plan
@@ -151,51 +160,73 @@ class CapturedStep:
     def _forget(self, key: Any) -> None:
         if self.plans.pop(key, None) is self._latest:
             self._latest = None
-        self._earlier.pop(key, None)
-        self._runs.pop(key, None)
+        self._tries.pop(key, None)
 
     def _record(self, key: Any, args: tuple, kwargs: dict[str, Any], others: list) -> Any:
-        """Run the step, and note what it does. If that's what it did the time before, the next call replays it."""
-        recording = Recording(self.eager, args, kwargs, others, self._earlier.get(key))
-        _this_thread.capturing = True
+        """Run the step as it's written, and note what it does. Then there are three ways to go on."""
+        tries = self._tries.get(key)
+        if tries is None:
+            tries = _Tries(0, None, [], self._forget_with(others, key))
+        recording = Recording(self.eager, args, kwargs, others, tries.latest, tries.carried)
+        result = self._run(key, recording)
+        trouble = recording.trouble()
+        runs = tries.runs + 1
+        if recording.first_rebound():  # which are inputs from now on: the next run is the first of its kind
+            runs = tries.runs
+        if not trouble:
+            self._replay_from_now_on(key, recording, tries.held)
+        elif runs < _MOST_RUNS:
+            self._try_again(key, _Tries(runs, recording.program, [*tries.carried, *recording.to_carry()], tries.held))
+        else:
+            self._give_up(key, recording, trouble)
+        recording.write_back()
+        return result
+
+    def _run(self, key: Any, recording: Recording) -> Any:
+        _recording.is_on = True
         try:
-            result = recording.run()
+            return recording.run()
         except BaseException:
             self._forget(key)
             raise
         finally:
-            _this_thread.capturing = False
-        self._runs[key] = self._runs.get(key, 0) + 1
-        trouble = recording.trouble()
-        if not trouble:
-            self._earlier.pop(key)
-            self._keep(key, recording, others)
-        elif self._runs[key] < _RUNS - 1 or self._earlier.get(key) is None:
-            self._earlier[key] = recording.program
-            if len(self._earlier) > _KEPT:
-                self._forget(next(iter(self._earlier)))
-                self._say_what_changes()
-        else:
-            recording.program.undo()
-            self._forget(key)
-            raise CaptureError(trouble)
-        recording.write_back()
-        return result
+            _recording.is_on = False
 
-    def _keep(self, key: Any, recording: "Recording", others: list) -> None:
+    def _replay_from_now_on(self, key: Any, recording: Recording, held: list) -> None:
+        """It did what it did the time before, and so will the next calls with this signature."""
+        self._tries.pop(key, None)
         plan = recording.plan()
         if len(self.plans) >= _KEPT:
             self._forget(next(iter(self.plans)))
         self.plans[key] = plan
         self._latest = plan
-        for x in others:
-            try:
-                weakref.finalize(x, _forget_of, weakref.ref(self), key)
-            except TypeError:  # a slice, say, can't be held weakly
-                plan.held.append(x)
+        plan.held = held
         self._captures += 1
         if self._captures == _MANY:
             self._say_what_changes()
+
+    def _forget_with(self, others: list, key: Any) -> list:
+        """When one of these arguments goes, so does what was recorded with it. Those that can't be held weakly."""
+        held = []
+        for x in others:
+            try:
+                weakref.finalize(x, _forget_of, weakref.ref(self), key)
+            except TypeError:  # a slice, say, or an object with slots
+                held.append(x)
+        return held
+
+    def _try_again(self, key: Any, tries: _Tries) -> None:
+        """It ran for the first time, or not as the time before: the next call is recorded too."""
+        self._tries[key] = tries
+        if len(self._tries) > _KEPT:
+            self._forget(next(iter(self._tries)))
+            self._say_what_changes()
+
+    def _give_up(self, key: Any, recording: Recording, trouble: str) -> NoReturn:
+        """It does something else each time. All is as before this call."""
+        recording.program.undo()
+        self._forget(key)
+        raise CaptureError(trouble)
 
     def _say_what_changes(self) -> None:
         """Something in its signature is another one at each call."""
@@ -221,7 +252,7 @@ def captured(step: Any = None, check: int = 0) -> Any:
     shapes and types are part of what's recorded: another one is recorded by itself.
 
     Models, an optimizer's state and other arrays that the step finds outside are used where they are, and changed in
-    place. If one is replaced, the step is recorded anew. Reading a value (``float(x)``, ``if x:``, printing) raises
+    place. If one is replaced, the step is recorded again. Reading a value (``float(x)``, ``if x:``, printing) raises
     `CaptureError`, and so does all that a replay would repeat wrongly. With ``check=100``, each hundredth call also
     runs as written, on the same numbers, and raises `CaptureError` if anything differs.
 

@@ -36,7 +36,7 @@ class DataLoader(metaclass=Readable):
     `shuffle`: a new order each epoch, drawn when it begins from `rng`: a generator, a seed, or None for one of its own.
     `partial`: whether the last batch may be smaller; otherwise it's left out. `collate`: None makes batches as above;
     False gives lists of observations; True lets `batch` put such a list together; a function is called with it.
-    `parallel`: a background thread prepares the next batches, unless that needs a GPU.
+    `parallel`: a background thread prepares the next batches, unless that needs a GPU, or no thread can start here.
 
     >>> loader = DataLoader((np.arange(12).reshape(6, 2), np.arange(6)), batchsize=4)
     >>> loader
@@ -140,7 +140,10 @@ PATIENCE = 1.0  # seconds that a fork waits for the batch that's being made, and
 
 
 def done_ahead(jobs: Iterator[Callable[[], Any]]) -> Iterator[Any]:
-    """The results of `jobs`, in order: while you use one, a thread works on the next. Errors come in their turn."""
+    """The results of `jobs`, in order: while you use one, a thread works on the next. Errors come in their turn.
+
+    Where no thread can start, as in a browser, each job is done when its result is asked for.
+    """
     worker = _Worker(jobs)
     try:
         while done := worker.next():
@@ -170,10 +173,11 @@ class _Worker:
         """The next result in a list, which is empty after the last. Raises the error that came in its place."""
         if self.was_cut_off:
             raise RuntimeError("this process was forked in the middle of an epoch, whose thread isn't here")
+        if self.thread is None:
+            self._start()
+        if self.thread is None and not self.ready:
+            self._do_one()
         with self.changed:
-            if self.thread is None:
-                self.thread = threading.Thread(target=self._work, name="fluxlite batches", daemon=True)
-                self.thread.start()  # the program's end doesn't wait for it
             while not self.ready:
                 self.changed.wait()
             done = self.ready.popleft()
@@ -181,6 +185,13 @@ class _Worker:
         if isinstance(done, BaseException):
             raise done
         return done
+
+    def _start(self) -> None:
+        self.thread = threading.Thread(target=self._work, name="fluxlite batches", daemon=True)
+        try:
+            self.thread.start()  # the program's end doesn't wait for it
+        except RuntimeError:  # no thread can start here, or no more of them
+            self.thread = None
 
     def stop(self) -> None:
         with self.changed:

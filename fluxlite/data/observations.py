@@ -72,6 +72,8 @@ class Places:
     def __init__(self, numbers: Any, these: slice = slice(None), copies: dict | None = None) -> None:
         if copies is None:
             copies = {}
+        if isinstance(numbers, np.ndarray):
+            numbers = numbers.astype(np.int64, copy=False)  # NumPy's own have 32 bits in a browser: half of the bytes
         self.numbers = numbers
         self.these = these
         self.copies = copies  # of all numbers, by device; all parts share them

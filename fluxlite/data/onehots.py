@@ -97,6 +97,8 @@ def _known(labels: Iterable) -> np.ndarray:
     known = np.asarray(labels)
     if known.dtype.kind in "SU" and known.ndim == 1 and not all(isinstance(label, (str, bytes)) for label in labels):
         known = np.array(labels, dtype=object)  # a mix of numbers and text, which NumPy would turn into text
+    if known.dtype.kind == "i" and not is_array(labels):
+        known = known.astype(np.int64)  # in a browser, NumPy takes 32 bits for Python's numbers
     if known.ndim != 1 or not known.size or len(set(known.tolist())) < known.size:
         raise ValueError(f"labels are different from each other, in a list or an array in a fixed order; got {labels}")
     return known

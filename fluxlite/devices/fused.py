@@ -98,9 +98,9 @@ class Trace:
             out.is_written = True
             return out
         if isinstance(result, tuple):
-            return tuple([Traced(self, np.asarray(x), y) for x, y in zip(result, real or result)])
+            return tuple([Traced(self, _as_array(x), y) for x, y in zip(result, real or result)])
         is_number = not result.ndim and all(isinstance(x, NUMBERS) for x in values)  # of Python's: arrays keep types
-        return Traced(self, result.item() if is_number else np.asarray(result), real)
+        return Traced(self, result.item() if is_number else _as_array(result), real)
 
     def refusal(self, what: str) -> TypeError:
         return TypeError(
@@ -108,6 +108,13 @@ class Trace:
             "from those in its place. Write ufuncs such as np.tanh, np.where(condition, x, y) and np.clip(x, low, high)"
             " of numbers and arguments, and return an array, several in a tuple, or nothing."
         )
+
+
+def _as_array(values: Any) -> Any:
+    """NumPy's array of a number. An array stays what it is: in an estimate of shapes, it may be without memory."""
+    if isinstance(values, np.ndarray):
+        return values
+    return np.asarray(values)
 
 
 def _refused(self: Any, *args: Any) -> Any:
@@ -122,7 +129,7 @@ class Traced(NDArrayOperatorsMixin):
 
     is_written = False
     copy = np.copy
-    dtype = property(lambda self: np.asarray(self.values).dtype)
+    dtype = property(lambda self: _as_array(self.values).dtype)
     __bool__ = __float__ = __int__ = __index__ = __complex__ = __getitem__ = __iter__ = __len__ = __array__ = _refused
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **keywords: Any) -> Any:

@@ -3,8 +3,9 @@
 simgpu's `profile/` counts, shows and draws; a real GPU tells less, and tells it here.
 """
 
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from simgpu.profile.seconds import duration as duration
 
 from ..annotations import DType, Tree
 from ..words import check_bool, check_callable, explained
-from .base import CPU, SETTINGS, listeners
+from .base import CPU, SETTINGS, Device, listeners
 from .selection import devices, gpu_device
 
 if TYPE_CHECKING:
@@ -93,6 +94,35 @@ def estimate(
 
     device = EstimatedDevice(preset(like), shapes_only, first_use)
     return estimate_on(device, SETTINGS.estimated, Receipt, fn, args)
+
+
+@contextlib.contextmanager
+def shapes_only(cards: Iterable[Device]) -> Iterator[None]:
+    """Inside, these simulated cards compute shapes and dtypes alone: the times are the same, and all values are 0.
+
+    `estimate` does so on one card, with ``shapes_only=True``. A real card computes all the same.
+
+    >>> with fl.simulate_gpu(2), receipt() as r:
+    ...     x = fl.gpu(np.ones((2, 2), np.float32))
+    ...     with shapes_only(devices()):
+    ...         print(fl.cpu(x @ x))
+    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
+    [[0. 0.]
+     [0. 0.]]
+    >>> r.launches
+    1
+    """
+    from simgpu.shapes import outcome
+
+    simulated: list[Any] = [card for card in cards if card.backend == "Simulated"]
+    before = [card.instead for card in simulated]
+    for card in simulated:
+        card.instead = outcome
+    try:
+        yield
+    finally:
+        for card, instead in zip(simulated, before):
+            card.instead = instead
 
 
 @explained()

@@ -18,12 +18,12 @@ from simgpu.indexing import scatter_add, write
 from simgpu.launches import TEN_EACH
 from simgpu.lines import users_line
 from simgpu.memory import OutOfMemoryError, Stored
+from simgpu.meta import address_of, reserve_zeros
 from simgpu.outside import Compiled
 from simgpu.places import one_device
 from simgpu.presets import preset
 from simgpu.profile.estimates import Estimated, estimate_on
 from simgpu.refusals import COMPARISONS, SCALARS, one_number, refusal
-from simgpu.shapes import reserve_zeros
 from simgpu.words import WRITE
 
 from ..array_kinds import ArrayKind, register, several_cards
@@ -174,7 +174,7 @@ def _visible(count: int) -> int:
 
 
 def _address(x: SimulatedArray) -> int:
-    return x.host_values.__array_interface__["data"][0]
+    return address_of(x.host_values)
 
 
 def _take_time_to_record(result: SimulatedArray) -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 
+from ..processes import NOT_HERE, can_start_programs
 from .world import INSTALL, find_mpiexec, threads_each
 
 MOST = 10_000  # workers: each is a process
@@ -36,6 +37,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("program", metavar="train.py", help="the program")
     parser.add_argument("more", nargs=argparse.REMAINDER, help="its arguments")
     asked = parser.parse_args(arguments)
+    if not can_start_programs():
+        print(
+            f"{NOT_HERE}, and each worker is one: training on several workers needs another computer", file=sys.stderr
+        )
+        return 2
     mpiexec = find_mpiexec()
     if mpiexec is None:
         print(f"there is no mpiexec here: {INSTALL} brings one", file=sys.stderr)

@@ -6,23 +6,23 @@ import re
 import types
 import zlib
 from collections.abc import Hashable
+from io import BufferedReader
 from typing import Any, BinaryIO
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from ..annotations import LibraryArray, Tree
 from ..devices.base import CPU
 from ..tree.flat import Attribute, KeyPath
 from ..tree.ties import is_array, parameter_key, view_as
 from ..writing import whole_file
+from . import format as in_python
 
 FORMAT = 1
 # The metadata has one entry of ours: the checksum of the whole file, a space, and a description in JSON.
 _NAME = "fluxlite"
 _NO_CHECKSUM = "00000000"
-_LONGEST = 100_000_000  # bytes of a header; safetensors reads no longer one
+_LONGEST = in_python.LONGEST  # bytes of a header; safetensors reads no longer one
 _MOST_MEMORY = 512 << 20  # bytes that a header may take: a small list takes twenty times the bytes that it has in JSON
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 # What `write` says of an array's type. NumPy would take much more, such as "(10000,10000)f8".
@@ -45,8 +45,8 @@ def write(path: str | os.PathLike, values: dict[str, Any]) -> None:
     text = json.dumps({"format": FORMAT, "values": described, "crc32": each})
     with whole_file(path) as temporary:
         try:
-            save_file(stored, temporary, {_NAME: f"{_NO_CHECKSUM} {text}"})
-        except SafetensorError as error:
+            _save_arrays(stored, temporary, {_NAME: f"{_NO_CHECKSUM} {text}"})
+        except in_python.SafetensorError as error:
             raise OSError(f"{error}: could not save {os.fspath(path)}") from error
         with open(temporary, "rb+") as file:
             length = int.from_bytes(file.read(8), "little")
@@ -70,10 +70,13 @@ def read(path: str) -> tuple[dict[str, Any], bool]:
             raise _unfit(path, f"has a header of {length:,} bytes with too many parts to be read")
         file.seek(0)
         try:
-            with safe_open(path, framework="numpy", backend="pread") as opened:
-                metadata = opened.metadata() or {}
-                arrays = {name: opened.get_tensor(name) for name in opened.offset_keys()}
-        except (SafetensorError, TypeError, ValueError, AttributeError) as error:  # NumPy has no BF16, for example
+            metadata, arrays = _read_arrays(path, file)
+        except (
+            in_python.SafetensorError,
+            TypeError,
+            ValueError,
+            AttributeError,
+        ) as error:  # NumPy has no BF16, for example
             raise _unfit(path, _what_is_wrong(file, error)) from error
         for name, x in arrays.items():
             if x.dtype == bool and x.view(np.uint8).max(initial=0) > 1:  # NumPy would read elsewhere in memory
@@ -88,6 +91,42 @@ def read(path: str) -> tuple[dict[str, Any], bool]:
         return _values(text, arrays), True
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise _unfit(path, f"has a checksum, but not the contents that fluxlite.save writes: {error!r}") from error
+
+
+def _package() -> types.ModuleType | None:
+    """safetensors, if it's here and doesn't copy all that it saves, nor map what it loads, as before version 0.8."""
+    try:
+        import safetensors.numpy
+    except ImportError:
+        return None
+    if not hasattr(safetensors, "TensorSpec"):
+        return None
+    return safetensors
+
+
+def _save_arrays(arrays: dict[str, np.ndarray], path: str, metadata: dict[str, str]) -> None:
+    """By the package, or in Python: the bytes are the same. Raises the `SafetensorError` of our module either way."""
+    package = _package()
+    if package is None:
+        in_python.save_file(arrays, path, metadata)
+        return
+    try:
+        package.numpy.save_file(arrays, path, metadata)
+    except package.SafetensorError as error:
+        raise in_python.SafetensorError(str(error)) from error
+
+
+def _read_arrays(path: str, file: BufferedReader) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """The same for reading."""
+    package = _package()
+    if package is None:
+        return in_python.read_file(file)
+    try:
+        with package.safe_open(path, framework="numpy", backend="pread") as opened:
+            arrays = {name: opened.get_tensor(name) for name in opened.offset_keys()}
+            return opened.metadata() or {}, arrays
+    except package.SafetensorError as error:
+        raise in_python.SafetensorError(str(error)) from error
 
 
 def _description(metadata: dict[str, str]) -> str | None:
@@ -117,7 +156,8 @@ def _unfit(path: str, why: str) -> FileFormatError:
 
 
 def _what_is_wrong(file: BinaryIO, error: Exception) -> str:
-    """Why safetensors can't read this, from its beginning on."""
+    """Why safetensors can't read this."""
+    file.seek(0)
     size = os.fstat(file.fileno()).st_size
     length = 8 + int.from_bytes(file.read(8), "little")
     header = b""

@@ -42,7 +42,8 @@ def confusion_matrix(prediction: Array, target: Array, axis: int = -1) -> np.nda
     if wrong.size:
         raise ValueError(f"{wrong[0]} isn't a class, they're 0 to {count - 1}")
     rows, columns = pairs
-    return np.bincount(rows * count + columns, minlength=count * count).reshape(count, count)
+    counts = np.bincount((rows * count + columns).astype(np.intp), minlength=count * count)
+    return counts.astype(np.int64).reshape(count, count)
 
 
 def _class_numbers(name: str, prediction: Array, target: Array, axis: int) -> tuple[Array, Array, int | None]:

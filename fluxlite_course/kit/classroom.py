@@ -192,7 +192,7 @@ def _histogram(id: str, question: Question, counts: Counter[str]) -> list[str]:
     scale = min(1, LONGEST / max(counts.values()))
     for letter, option in question.options.items():
         text = textwrap.shorten(plain(option), OPTION, placeholder=" …")
-        mark, bar = "right" if letter == question.right else "", "#" * round(counts[letter] * scale)
+        mark, bar = "right" if letter in question.right else "", "#" * round(counts[letter] * scale)
         lines.append(f"  {letter} {mark:<6}{text:<{OPTION}}{counts[letter]:5} {bar}".rstrip())
     return lines
 

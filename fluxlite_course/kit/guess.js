@@ -60,14 +60,16 @@ function render({ model, el }) {
   function draw() {
     const chosen = model.get("chosen");
     const isKept = chosen === model.get("kept");
-    const { right, words } = model.get("answer");
+    const { right = "", words } = model.get("answer");
     for (const [letter, button] of buttons) {
-      const marks = [letter === right && "✓ right", right && letter === chosen && letter !== right && "✗ not this one"];
+      const isRight = right.includes(letter);
+      const isWrong = right !== "" && letter === chosen && !isRight;
+      const marks = [isRight && (right === letter ? "✓ right" : "✓ it may be"), isWrong && "✗ not this one"];
       if (letter === chosen) marks.unshift("● your guess");
       button.disabled = Boolean(chosen);
       button.classList.toggle("chosen", letter === chosen);
-      button.classList.toggle("is-right", letter === right);
-      button.classList.toggle("is-wrong", Boolean(right) && letter === chosen && letter !== right);
+      button.classList.toggle("is-right", isRight);
+      button.classList.toggle("is-wrong", isWrong);
       button.lastChild.textContent = marks.filter(Boolean).join(" · ");
     }
     const later = model.get("later");

@@ -18,13 +18,22 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 class Question(NamedTuple):
-    """A question with lettered options: which one is right, and a reply to each."""
+    """A question with lettered options: which one is right, and a reply to each.
+
+    If nobody can tell which of two it is, `right` has both letters, and the `verdict` says what's known.
+    """
 
     right: str
     words: str  # with Markdown's code and emphasis, as in options and replies
     options: dict[str, str]
     replies: dict[str, str]
     later: str = ""  # where the answer comes, if it isn't in this lesson
+    verdict: str = ""
+
+    def conclusion(self, around: str = "") -> str:
+        """Which letter it is, with these characters `around` it, and why."""
+        letters = " or ".join(f"{around}{letter}{around}" for letter in self.right)
+        return f"it is {letters}: {self.verdict or self.replies[self.right]}"
 
 
 def questions(number: str) -> dict[str, Question]:
@@ -37,9 +46,11 @@ def questions(number: str) -> dict[str, Question]:
     return {id: _in_file(**table) for id, table in tables.items()}
 
 
-def _in_file(right: str, question: str, reply: dict[str, str], later: str = "", **options: str) -> Question:
+def _in_file(
+    right: str, question: str, reply: dict[str, str], later: str = "", verdict: str = "", **options: str
+) -> Question:
     """A question from its table, where each option's letter is a key of its own."""
-    return Question(right, question, options, reply, later)
+    return Question(right, question, options, reply, later, verdict)
 
 
 def question(id: str) -> Question:
@@ -72,13 +83,13 @@ def guess(id: str, option: Any = "") -> None:
 def answer(id: str) -> None:
     """Show the answer to a question, and what you guessed."""
     asks, guessed = question(id), _kept_guess(id)
-    words = f"it is {asks.right}: {asks.replies[asks.right]}"
-    if guessed == asks.right:
+    words = asks.conclusion()
+    if guessed and guessed in asks.right:
         words = f"you guessed {guessed}, and {words}"
     elif guessed:
         words = f"you guessed {guessed}: {asks.replies[guessed]}\n      {words}"
     mine = f"<p>Your guess was <b>{guessed}</b>.</p>" if guessed else ""
-    page = f"<p>{_heading(id, asks)}</p>{mine}{_reply(asks, guessed or asks.right)['words']}"
+    page = f"<p>{_heading(id, asks)}</p>{mine}{_reply(asks, guessed)['words']}"
     publish(at_words(f"{id}  {words}", indent=" " * 6), box("guess", page, "Guesses"))
 
 
@@ -160,8 +171,12 @@ def _box() -> Any:
 
 
 def _reply(asks: Question, chosen: str) -> dict[str, str]:
-    """The answer as the box shows it: the right letter, and what's said to the guess and to the answer."""
-    words = f"<p><b>{asks.right}</b> is right: {marked(asks.replies[asks.right])}</p>"
-    if chosen != asks.right:
+    """The answer as the box shows it: the right letter, and what's said to the guess, if any, and to it."""
+    if asks.verdict:
+        letters = " or ".join(f"<b>{letter}</b>" for letter in asks.right)
+        words = f"<p>It's {letters}: {marked(asks.verdict)}</p>"
+    else:
+        words = f"<p><b>{asks.right}</b> is right: {marked(asks.replies[asks.right])}</p>"
+    if chosen and (asks.verdict or chosen != asks.right):
         words = f"<p><b>{chosen}</b>: {marked(asks.replies[chosen])}</p>{words}"
     return {"right": asks.right, "words": words}

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from fluxlite.processes import NOT_HERE, can_start_programs
+
 from .copies import FOLDER, hand_out
 from .ready import NEEDED, TO_START, missing
 from .trust import sign_lessons
@@ -33,6 +35,9 @@ def lab(arguments: list[str], hub: bool = False) -> int:
     """
     if hub:
         return _on_a_hub(arguments)
+    if not can_start_programs():
+        print(f"JupyterLab can't be opened from here: {NOT_HERE}. If you see this in a notebook, it's open already.")
+        return 1
     if to_do := missing(NEEDED + TO_START):
         print(to_do)
         return 1

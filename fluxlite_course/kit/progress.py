@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import secrets
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -113,24 +114,40 @@ def _together(*records: Record) -> Record:
     return known
 
 
+def _lock(file: Path) -> Any:
+    """A lock of filelock's, or None where that isn't installed, or this system has no locks, as in a browser.
+
+    filelock then takes a file for the lock, which a kernel that's killed would leave behind.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it says that it has no better one
+            from filelock import FileLock, UnixFileLock, WindowsFileLock
+    except ImportError:
+        return None
+    of_the_system: tuple[type, ...] = (UnixFileLock, WindowsFileLock)
+    if FileLock not in of_the_system:
+        return None
+    return FileLock(file)
+
+
 @contextlib.contextmanager
 def _alone(file: Path) -> Iterator[None]:
     """One at a time: otherwise two notebooks that read and then write would lose each other's entries.
 
-    The lock is the operating system's: if a kernel is killed, its lock is free. The file that it's on stays.
+    The lock is the operating system's: if a kernel is killed, its lock is free. The file that it's on stays. Where
+    there's no such lock, two that write at the same moment may lose an entry, but each writes the whole file.
     """
     os.stat(file.parent)  # raises if it's missing; the lock would make it
-    try:
-        from filelock import FileLock
-    except ImportError:  # where the lab isn't installed as a whole, two that write at the same moment may lose an entry
+    lock = _lock(file.with_name(f".{file.name}.lock"))
+    if lock is None:
         yield
         return
-    lock = FileLock(file.with_name(f".{file.name}.lock"))
     try:
         lock.acquire(timeout=PATIENCE, poll_interval=0.01)
     except TimeoutError:
         raise OSError(errno.EBUSY, "another notebook has been writing it all the time") from None
-    except OSError:  # some network drives have no locks, so two that write at the same moment may lose an entry
+    except (OSError, NotImplementedError):  # some network drives have no locks
         pass
     try:
         yield

@@ -3,6 +3,7 @@
 It leaves no files behind, so learners can run it anywhere, and as often as they like.
 """
 
+import importlib
 import importlib.util
 import os
 import subprocess
@@ -11,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from fluxlite.messages import ipython
+from fluxlite.processes import can_start_programs
 
 from . import progress
 from .copies import FOLDER
@@ -38,6 +40,9 @@ def missing(needed: tuple[str, ...]) -> str:
 
 
 def broken(names: tuple[str, ...]) -> str:
+    """The first one that can't be imported, and what helps."""
+    if not can_start_programs():
+        return _broken_here(names)
     with tempfile.TemporaryDirectory() as place:
         environment = {**os.environ, "MPLCONFIGDIR": place, "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-P", "-c", IMPORTS, *names]  # -P: nothing from the current folder
@@ -46,6 +51,20 @@ def broken(names: tuple[str, ...]) -> str:
         return ""
     *_, name = done.stdout.split()
     why = (done.stderr.strip().splitlines() or [f"Python ended with {done.returncode}"])[-1]
+    return _cannot_be_used(name, why)
+
+
+def _broken_here(names: tuple[str, ...]) -> str:
+    """The same in this process, which an import could end."""
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            return _cannot_be_used(name, f"{type(error).__name__}: {error}")
+    return ""
+
+
+def _cannot_be_used(name: str, why: str) -> str:
     return f"{name} is installed, but can't be used ({why}). {_install('--force-reinstall', name)}"
 
 

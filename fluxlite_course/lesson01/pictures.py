@@ -44,7 +44,7 @@ def copy_times(card: str = "NVIDIA T4") -> Scene:
              for share in shares]  # fmt: skip
     each = zip(names, map(duration, times), parts)
     said = [f"{size}, simulated ({costs.name}): {time}, and {part}." for size, time, part in each]
-    return Scene(picture, [Knob("size", names, slider=True, ms=700)], said)
+    return Scene(picture, [Knob("size", names, slider=True, ms=700)], said, along=[x for x, _ in places])
 
 
 def _in_words(size: float) -> str:

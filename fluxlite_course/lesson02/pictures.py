@@ -5,11 +5,13 @@ from typing import Any
 
 import fluxlite as fl
 from fluxlite import explain
+from fluxlite.words import many
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 
 _HIGH, _INDENT, _BADGE, _LETTER = 28, 20, 22, 8  # a line, a step to the right, a letter's square, a letter's width
 _LOOKS = {"C": "host", "G": "gpu"}
+_PLACES = {"C": "CPU", "G": "GPU"}
 
 
 def trees(models: Mapping[str, Any]) -> Scene:
@@ -19,10 +21,10 @@ def trees(models: Mapping[str, Any]) -> Scene:
     a shut box, which no move can enter.
 
     >>> trees({"model": fl.Chain(fl.Dense(2, 1, np.tanh))})
-    model: C Chain, C layers[0]: Dense, C weight: float32 (1, 2), C bias: float32 (1,), activation: function tanh.
+    model: 2 arrays on the CPU.
     """
-    lines, drawn, said = _side_by_side(models)
-    return Scene(drawing(640, 40 + _HIGH * lines, "Where each array is", drawn), [], [said])
+    lines, drawn, told, said = _side_by_side(models)
+    return Scene(drawing(640, 40 + _HIGH * lines, f"Where each array is. {told}", drawn), [], [said])
 
 
 def functor_switch() -> Scene:
@@ -31,7 +33,7 @@ def functor_switch() -> Scene:
     >>> with fl.simulate_gpu():
     ...     functor_switch()
     [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    m: C MyModel object, a shut box, C first.weight: float32 (3, 4), C first.bias: float32 (3,), ...
+    m: 4 arrays on the CPU, in a shut box. gpu(m): 4 arrays on the CPU, in a shut box.
     """
 
     class MyModel:
@@ -42,21 +44,32 @@ def functor_switch() -> Scene:
     off = _side_by_side({"m": m, "gpu(m)": m})  # gpu gives it back as it is
     fl.functor(MyModel)
     on = _side_by_side({"m": m, "gpu(m)": fl.gpu(m)})
-    for number, (_, drawn, _) in enumerate((off, on)):
+    for number, (_, drawn, *_) in enumerate((off, on)):
         drawn.attributes["data-n"] = number
     both = Part("g", off[1], on[1], only=Each([(0, 0), (1, 1)]))
-    title = "Where each array is, without @functor and with it"
-    return Scene(drawing(640, 40 + _HIGH * on[0], title, both), [Knob("@functor", ["off", "on"])], [off[2], on[2]])
+    title = f"Where each array is, without @functor and with it. With it, {on[2]}"
+    knob = Knob("@functor", ["off", "on"])
+    return Scene(drawing(640, 40 + _HIGH * on[0], title, both), [knob], [off[3], on[3]], telling=[1])
 
 
-def _side_by_side(models: Mapping[str, Any]) -> tuple[int, Part, str]:
-    """How many lines the models take, the picture of them, and what it says."""
+def _side_by_side(models: Mapping[str, Any]) -> tuple[int, Part, str, str]:
+    """How many lines the models take, the picture of them, all that's in it, and the short of it."""
     found = {title: list(_lines(explain(model).root)) for title, model in models.items()}
     drawn = [part for number, (title, nodes) in enumerate(found.items())
              for part in _tree(4 + 632 / len(found) * number, title, nodes)]  # fmt: skip
     told = {name: ", ".join(f"{row.letter} {words}".strip() for row, _, words in tree) for name, tree in found.items()}
-    said = " ".join(f"{title}: {words}." for title, words in told.items())
-    return max(map(len, found.values())), Part("g", *drawn), said
+    everything = " ".join(f"{title}: {words}." for title, words in told.items())
+    said = " ".join(f"{title}: {_in_short([row for row, *_ in tree])}." for title, tree in found.items())
+    return max(map(len, found.values())), Part("g", *drawn), everything, said
+
+
+def _in_short(rows: list[Any]) -> str:
+    """How many arrays are where."""
+    letters = [row.letter for row in rows if row.letter in _PLACES and not row.rows]
+    counts = {letter: letters.count(letter) for letter in _PLACES if letter in letters}
+    words = [f"{many(count, 'array')} on the {_PLACES[letter]}" for letter, count in counts.items()]
+    shut = ", in a shut box" if any(row.shut for row in rows) else ""
+    return (" and ".join(words) or "no array") + shut
 
 
 def _lines(row: Any, name: str = "", depth: int = 0) -> Iterator[tuple[Any, int, str]]:
@@ -83,5 +96,5 @@ def _tree(x: float, title: str, lines: list[tuple[Any, int, str]]) -> Iterator[P
         at = left + _BADGE * max(len(letters), 1) + 6
         if row.shut:
             width = _LETTER * len(words) + 8
-            yield Part("rect", class_="wait line dashed", x=at - 4, y=y, width=width, height=_BADGE, rx=3)
+            yield Part("rect", class_="rest line dashed", x=at - 4, y=y, width=width, height=_BADGE, rx=3)
         yield label(at, y + 16, words)

@@ -7,13 +7,14 @@ from fluxlite.words import many
 
 from ..kit.exercises import brief, exercise
 from ..kit.puzzles import puzzle
-from ..kit.vocabulary import call, expect, explaining, function, on_cpu, refuse, same, wrong_if
+from ..kit.vocabulary import call, expect, explaining, function, must_return, number, on_cpu, refuse, same, wrong_if
 from ..kit.watching import calls_of, unchanged
 from ..sine_wave import predict as predict_on_host
-from ..sine_wave import problem, run
+from ..sine_wave import problem, run, step
 
 LAUNCHES = 260  # for exercise 07.2
 PRODUCTS = 80  # of these, as many for products, if only those with w1 are in the loop
+EPOCHS, ORDERS = 4, 2  # for exercise 07.3: the graph, and the copy of its result
 FEW_BYTES = 64  # a few numbers, to print them: fewer than w1 or x has
 _NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
@@ -101,6 +102,82 @@ def _same_loss(sequence_loss):
             wrong_if(not same(got, want, **_NEAR), words, look_at="h stays what step made it: no .data, no new zeros")
         receipts.append(r)
     return receipts
+
+
+@puzzle("07-2", counts="launches", par=2)
+def epoch_with_a_par(make_epoch):
+    return _same_epochs(make_epoch)
+
+
+@exercise("07.3", "one order for an epoch", look_at="what in the loop touches the CPU?")
+def epoch(make_epoch):
+    r = _same_epochs(make_epoch)
+    copies = r.host_to_device.count
+    reads = r.device_to_host.count
+    graphs = sum(count for name, count in r.launched.items() if name.startswith("graph"))
+    facts = f"{many(r.launches, 'launch', 'launches')}, {many(copies, 'copy', 'copies')} to the GPU, {reads} back"
+    if r.launches > ORDERS:
+        refuse({
+            "each point is still copied to the GPU in the loop": copies,
+            "each loss is still read in the loop": reads > 1,
+            "nothing is replayed: return fl.captured(epoch)": not graphs,
+            "a step is one order now; a whole epoch could be": graphs > 1,
+            "that's more than the graph and the copy of its result": True,
+        }, facts, f"at most {ORDERS} launches")  # fmt: skip
+    wrong_if(copies, "something is still copied to the GPU in each epoch", facts, "no copies to the GPU")
+    return f"an epoch is {many(r.launches, 'launch', 'launches')}, and its loss is read once"
+
+
+def _same_epochs(make_epoch):
+    """The receipt of a learner's last epoch with its loss read, if all gave the right losses and weights."""
+    function(make_epoch, "make_epoch")
+    for n in (1, 16):
+        x, y, w1, w2 = problem(waves=n, seed=2)
+        mine = fl.gpu((w1, w2))
+        with unchanged("make_epoch", x=x, y=y):
+            epoch, _ = call(make_epoch, x, y, *mine)
+            function(epoch, "what make_epoch returns")
+            for k in range(EPOCHS):
+                found, r = call(_loss_of, epoch)
+                _expect_epoch(f"{many(n, 'wave')}, call {k + 1}: ", found, mine, (x, y, w1, w2))
+    return r
+
+
+def _loss_of(epoch):
+    return number(must_return(epoch(), "epoch"), "the loss")
+
+
+def _expect_epoch(before, found, mine, ours):
+    x, y, w1, w2 = ours
+    without_learning = _epoch(x, y, w1.copy(), w2.copy(), rate=0)
+    wanted = _epoch(x, y, w1, w2)
+    expect(found, wanted, "that's not the loss of this epoch", {
+        "you take the mean over the 20 steps: add them up": wanted / 20,
+        "the ½ is missing": 2 * wanted,
+        "w1 and w2 stay as they were: each step has to change them": without_learning,
+    }, before=before, rtol=1e-3, atol=1e-6)  # fmt: skip
+    for name, got, want in zip(("w1", "w2"), mine, (w1, w2)):
+        words = f"{before}the loss is right, but {name} isn't: an epoch changes it in place, after each step"
+        wrong_if(not same(got, want, **_NEAR), words, look_at="w1[...] -= 0.1 * g1")
+
+
+def _epoch(x, y, w1, w2, rate=0.1):
+    """The same on the CPU, as the lesson's program has it."""
+    h, total = np.zeros((x.shape[1], 6), np.float32), 0.0
+    for point, target in zip(x, y):
+        (error, h), (g1, g2) = fl.withgradient(_step_loss(point, target, h), w1, w2)
+        w1 -= rate * g1
+        w2 -= rate * g2
+        total += float(error)
+    return total
+
+
+def _step_loss(point, target, h):
+    def loss(w1, w2):
+        out, after = step(point, h, w1, w2)
+        return np.mean((out - target) ** 2) / 2, after
+
+    return loss
 
 
 def _loss(w1, w2, x, y):

@@ -39,10 +39,10 @@ def _progress() -> list[str]:
     every = [id for number in lessons for id in exercises.in_lesson(number)]
     solved = sum(known["checks"].get(id) == exercises.RIGHT for id in every)
     right = {id: question.right for number in lessons for id, question in questions(number).items()}
-    hits = [letter == right[id] for id, letter in known["guesses"].items() if id in right]
+    hits = [letter in right[id] for id, letter in known["guesses"].items() if id in right]
     guesses = f"Guesses: {len(hits)}, {sum(hits)} of them right. The wrong ones taught more."
     said, asked = known["guesses"].get("00-A"), question("00-A")
-    reply = f"I said {said}, and it is {asked.right}: {asked.replies[asked.right]}"
+    reply = f"I said {said}, and {asked.conclusion()}"
     # The record is a file that anyone may edit: a letter is shown if there's such an option.
     first = [f"Why was the GPU slower, in 2018? {reply}"] if said in asked.replies else []
     return [f"Exercises solved: {solved} of {len(every)}.", guesses, *first]

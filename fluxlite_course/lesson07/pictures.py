@@ -1,5 +1,6 @@
 """Lesson 07's two lines: a training step with more and more data at once, on a recorded CPU and on a simulated T4."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -8,15 +9,19 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.devices.receipts import duration
 from fluxlite.words import many
+from simgpu import preset
 
 from .. import busiest
-from ..crossing import Times, axes_of, lines, recorded, simulated
+from ..crossing import Times, arrays, axes_of, lines, recorded, simulated
 from ..scenes import Each, Knob, Part, Scene, drawing, label
-from ..sine_wave import problem, step
+from ..sine_wave import problem, step, training_step
 
 CARD = "NVIDIA T4"
 WAVES = tuple(4**k for k in range(11))  # 1 wave, 4, 16 … up to a million
+REPLAYED = WAVES[:9]  # up to 65,536: a capture copies what it finds, and that takes a while with more
 DIGITS = (1, 4, 16, 64, 256, 1024, 4096)
+STEPS = 20  # in an epoch
+RECORDED = 2  # so many calls of a captured step are recorded; later ones are replays
 _TICKS = {1, 64, 1024, 65_536, 1_048_576}
 
 
@@ -48,12 +53,54 @@ def digits_step(n: int) -> tuple[Callable[..., None], tuple[Any, ...]]:
     return train, (model, fl.setup(fl.Adam(0.003), model), x, y)
 
 
-def crossing_lines(what: str = "waves") -> Scene:
+def replayed_epoch(x: Any, y: Any, w1: Any, w2: Any, rate: float = 0.1) -> Callable[[], Any]:
+    """An epoch over the points in `x`, recorded once: it changes `w1` and `w2` in place, and returns the loss."""
+
+    def epoch() -> Any:
+        h, total = np.zeros_like(w1, shape=(x.shape[1], w1.shape[1])), 0
+        for point, target in zip(x, y):
+            error, h = training_step(point, target, h, w1, w2, rate)
+            total = total + error
+        return total
+
+    return fl.captured(epoch)
+
+
+@functools.cache
+def simulated_replay(n: int, card: Any = CARD) -> fl.Seconds:
+    """How long a step of a replayed epoch with `n` waves takes on a simulated card, until the GPU is done."""
+
+    def replay(x: Any, y: Any, w1: Any, w2: Any) -> float:
+        run_epoch = replayed_epoch(x, y, w1, w2)
+        for _ in range(RECORDED):
+            run_epoch()
+        fl.gpu_device().synchronize()  # type: ignore[union-attr]
+        start = fl.clock()
+        run_epoch()
+        fl.gpu_device().synchronize()  # type: ignore[union-attr]
+        return round((fl.clock() - start) / STEPS, 9)  # simulated clocks count nanoseconds
+
+    seconds = fl.estimate(replay, *points_of(n), like=card, shapes_only=True).result
+    return fl.Seconds(seconds, "simulated", preset(card).name)
+
+
+def points_of(n: int) -> list[np.ndarray]:
+    """An epoch's x and y for `n` waves, w1 and w2, all zeros: use their shapes, or fill them."""
+    x, y, _, w1, w2 = arrays(6, n)
+    return [np.zeros((STEPS, *x.shape), x.dtype), np.zeros((STEPS, *y.shape), y.dtype), w1, w2]
+
+
+def crossing_lines(what: str = "waves", replayed: bool = False) -> Scene:
     """A training step's time by how many ``"waves"`` or ``"digits"`` it takes at once: a server's CPU and a T4.
+
+    With `replayed`, it's a step of an epoch that was recorded once, and that both replay as one order.
 
     >>> crossing_lines().at(waves="65,536")
     '65,536 waves at once. The CPU takes ... The T4 is faster, by a factor of about 9.9.'
     """
+    if replayed:
+        cpu = {n: recorded("step of a replayed epoch", name="xeon-replays", hidden=6, batch=n) for n in REPLAYED}
+        return two_lines(cpu, {n: simulated_replay(n) for n in REPLAYED}, what)
     if what == "waves":
         cpu = {n: recorded("training step", name="amd-epyc-waves", hidden=6, batch=n) for n in WAVES}
         return two_lines(cpu, {n: simulated(6, n, CARD, copies=False) for n in WAVES}, what)
@@ -88,4 +135,4 @@ def two_lines(cpu: Times, gpu: Times, what: str) -> Scene:
         verdict = f"The {name} is faster, by a factor of about {factor:.2g}." if name else "That's about the same."
         both = f"The CPU takes {duration(cpu[n])} (recorded), the T4 {duration(gpu[n])} (simulated)."
         said.append(f"{many(n, what[:-1])} at once. {both} {verdict}")
-    return Scene(picture, [Knob(what, [f"{n:,}" for n in cpu], slider=True, ms=700)], said)
+    return Scene(picture, [Knob(what, [f"{n:,}" for n in cpu], slider=True, ms=700)], said, along=[xs(n) for n in cpu])

@@ -1,6 +1,5 @@
 """Not faster but wider: lesson 08's training of many networks, in one launch, and one after another on one core."""
 
-import ctypes
 import functools
 import os
 import subprocess
@@ -39,7 +38,9 @@ def networks(rates: Sequence[float] = (0.1,), seeds: Sequence[int] = (1,)) -> tu
 
 @functools.cache
 def _compile() -> Callable[..., None]:
-    """``training`` of one_loop.c. Raises `OSError` or `CalledProcessError` where there's no compiler for it."""
+    """``training`` of one_loop.c. Raises `OSError`, `CalledProcessError` or `ImportError` without a compiler."""
+    import ctypes
+
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         library, source = os.path.join(folder, "one_loop.so"), str(Path(__file__).with_name("one_loop.c"))
         command = [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", source, "-o", library, "-lm"]
@@ -62,7 +63,7 @@ def on_one_core() -> Seconds:
     run = functools.partial(one_loop, *sine_wave.problem())
     try:
         run()
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.CalledProcessError, ImportError):
         return crossing.recorded("whole training", name="amd-epyc-loop", language="C")
     return Seconds(min(timeit.repeat(run, repeat=20, number=4)) / 4, "measured")
 

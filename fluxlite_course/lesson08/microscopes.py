@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fluxlite.cuda.jit import Kernel
-from simgpu.jit.tracing import SECTOR, WARP
+from simgpu.jit.tracing import WARP
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from .steps import Look, Step, look, some_warps
@@ -109,8 +109,8 @@ def _drawing(title: str, looks: list[Look], frames: list[_Frame]) -> Part:
         y += 60
     if any(one.ends for one in looks):
         ends = [(*(frame.end and frame.look.ends).split(". "), "")[:2] for frame in frames]
-        parts += [label(4, y + 14, Each(end for end, _ in ends), "bold wait"),
-                  label(4, y + 38, Each(others for _, others in ends), "wait")]  # fmt: skip
+        parts += [label(4, y + 14, Each(end for end, _ in ends), "bold"),
+                  label(4, y + 38, Each(others for _, others in ends))]  # fmt: skip
         y += 48
     return drawing(_WIDTH, y, title, Part("g", *parts, class_="lens"))
 
@@ -136,9 +136,8 @@ def _action(frames: list[_Frame], y: float) -> Iterator[Part]:
     yield label(4, y, does, Each("bold wait" if step.waiting else "bold" for step in steps))
     yield label(140, y, Each(step.said if step.touch else None for step in steps), "code")
     costs = Each(step.touch.cost.replace(" of their bytes", "") if step.touch else None for step in steps)
-    wastes = [touch and (touch.turns > 1 if touch.is_shared else 2 * touch.used <= SECTOR * touch.sectors)
-              for touch in (step.touch for step in steps)]  # fmt: skip
-    yield label(_WIDTH - 4, y, costs, Each("end bold wait" if wasted else "end bold" for wasted in wastes))
+    in_turns = [step.touch and step.touch.is_shared and step.touch.turns > 1 for step in steps]
+    yield label(_WIDTH - 4, y, costs, Each("end bold wait" if waits else "end bold" for waits in in_turns))
 
 
 def _box(number: Any, looks: Each, at: Any) -> Part:

@@ -35,13 +35,11 @@ def chip() -> Scene:
     more = [(8 + 22 * (k % 13), 244 + 18 * (k // 13)) for k in range(MULTIPROCESSORS - 1)]
     boxes += [Part("rect", class_="box gpu-line", x=x, y=y, width=17, height=13, rx=2) for x, y in more]
     said = [f"{name}: {facts}" for name, (*_, facts) in _PARTS.items()]
-    both = zip(*(fact.rpartition(", ")[::2] for fact in said))  # how large it is, and how far away
-    told = [label(4, 330 + 24 * row, Each(texts), "bold") for row, texts in enumerate(both)]
     one = label(8, 20, f"1 of {MULTIPROCESSORS} multiprocessors", "gpu")
     others = label(302, 292, f"{MULTIPROCESSORS - 1} more", "gpu")
     title = f"Inside an NVIDIA T4: {MULTIPROCESSORS} multiprocessors with {LANES} lanes each, two caches, the memory"
     frame = Part("rect", class_="box gpu-line", x=8, y=30, width=290, height=206, rx=6)
-    return Scene(drawing(640, 366, title, one, frame, *_pipes(), *boxes, others, *told), [Knob("part", names)], said)
+    return Scene(drawing(640, 304, title, one, frame, *_pipes(), *boxes, others), [Knob("part", names)], said)
 
 
 # The parts to choose: x, y, width, height, and what's said.

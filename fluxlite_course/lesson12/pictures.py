@@ -1,21 +1,21 @@
 """Two cards: when each of them works, and when it waits."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fluxlite import Chain, Dense
 from fluxlite.devices import devices
-from fluxlite.devices.receipts import Receipt, duration, receipt
+from fluxlite.devices.receipts import Receipt, duration, receipt, shapes_only
 from fluxlite.words import many
 from simgpu.events import DEVICE_TO_DEVICE
 
-from ..scenes import Each, Knob, Part, Scene, drawing, label, launches
-from ..scenes.axes import Axis, across, bars
+from ..scenes import Each, Knob, Scene
+from ..scenes.lanes import Box, Lanes, Row, Time, film, gaps
+from ..scenes.receipts import launches, size
 
 MOMENTS = 30
-_LEFT, _RIGHT, _LANE, _HIGH = 76, 520, 34, 26  # where time begins and ends; a lane, and the bars in it
 
 
 def in_two(pieces: Sequence[int] = (1,), copies: bool = False) -> Scene:
@@ -41,87 +41,76 @@ def in_two(pieces: Sequence[int] = (1,), copies: bool = False) -> Scene:
 
 def _warm(run: Callable[[], Any]) -> Receipt:
     """The receipt of a second run, since in the first, each card loads its operations."""
-    run()
-    for device in devices():
-        device.synchronize()
-    with receipt() as found:
+    with shapes_only(devices()):  # how long it takes doesn't depend on the values
         run()
+        for device in devices():
+            device.synchronize()
+        with receipt() as found:
+            run()
     return found
 
 
 class _Works(NamedTuple):
-    """When each card works, in seconds since the first began; each copy between cards; and when all is done."""
+    """A way's boxes, in lanes named after the cards, and when all is done."""
 
-    cards: dict[int, list[tuple[float, float]]]
-    copies: list[tuple[int, int, float, float]]
+    boxes: list[Box]
+    cards: list[int]
+    copies: bool
     end: float
 
 
 def busy(ways: Mapping[str, Mapping[int, Receipt]]) -> Scene:
     """When each card works and copies, a lane for each card. Each way has a receipt for each number of pieces."""
-    works = {name: {n: _works(receipt) for n, receipt in way.items()} for name, way in ways.items()}
+    works = {name: {n: _works(receipt, f"{k} ") for n, receipt in way.items()}
+             for k, (name, way) in enumerate(ways.items())}  # fmt: skip
     counts, *_ = map(list, ways.values())
     card = next(iter(ways.values()))[counts[0]].seconds.card
     last = max(each.end for way in works.values() for each in way.values())
-    at, top = Axis(0, last, _LEFT, _RIGHT), 0
     times = [last * (number / MOMENTS) for number in range(MOMENTS + 1)]
+    moments = [Time(duration(time), [time] * len(counts), [last] * len(counts)) for time in times]
     states = [(n, time) for n in counts for time in times]
-    parts: list[Part] = []
-    for name, way in works.items():
-        parts += _way(name, way, top + 20, at, states)
-        top += 40 + _LANE * len(way[counts[0]].cards)
-    axis = across(at, top - 10, f"ms, simulated ({card})", text=lambda seconds: f"{seconds * 1e3:g}")
-    picture = drawing(640, top + 44, "When each card works: a lane for each card", *parts, *axis)
+    rows: list[Row] = []
+    for k, (name, way) in enumerate(works.items()):
+        lanes = ["copies"] * way[counts[0]].copies + [f"card {number}" for number in way[counts[0]].cards]
+        notes = Each(f"done in {duration(way[n].end)}" if time >= way[n].end else "" for n, time in states)
+        rows += [Row(f"{k} {lane}", lane, heading=name, note=notes) if place == 0 else Row(f"{k} {lane}", lane)
+                 for place, lane in enumerate(lanes)]  # fmt: skip
     said = [_sentence(many(n, "piece"), time, {name: way[n].end for name, way in works.items()}) for n, time in states]
-    knobs = [Knob("time", [duration(time) for time in times], slider=True, ms=150)]
-    if len(counts) > 1:
-        knobs.insert(0, Knob("pieces of the batch", [str(n) for n in counts]))
-    return Scene(picture, knobs, said, first=[*[0] * (len(knobs) - 1), MOMENTS])  # all of it is there to see
+    knobs = [Knob("pieces of the batch", [str(n) for n in counts])] if len(counts) > 1 else []
+    boxes = [[box for way in works.values() for box in way[n].boxes] for n in counts]
+    return film(
+        "When each card works: a lane for each card", Lanes(rows), boxes, moments, said, about=f"simulated ({card})",
+        knobs=knobs, ms=150, first=[*[0] * len(knobs), MOMENTS],  # all of it is there to see
+    )  # fmt: skip
 
 
-def _works(receipt: Receipt) -> _Works:
+def _works(receipt: Receipt, prefix: str) -> _Works:
     found = launches(receipt)
     begin = min(moment.start or 0.0 for moment in found)
 
     def span(moment: Any) -> tuple[float, float]:
         return (moment.start or 0.0) - begin, (moment.end or 0.0) - begin
 
-    numbers = sorted({moment.device.index for moment in found})
-    cards = {number: [span(moment) for moment in found if moment.device.index == number] for number in numbers}
-    between = [m for m in receipt.timeline() if m.kind == DEVICE_TO_DEVICE and m.name.startswith("copy from ")]
-    copies = [(int(m.name.split(":")[1].split()[0]), m.device.index, *span(m)) for m in between]
-    return _Works(cards, copies, max(end for spans in cards.values() for _, end in spans))
-
-
-def _way(name: str, way: dict[int, _Works], y: int, at: Axis, states: list[tuple[int, float]]) -> Iterator[Part]:
-    """A way's name, its lanes as far as they've happened, and at the end how long it took."""
-    cards = list(way[states[0][0]].cards)
-    tops = {card: 6 + row * _LANE for row, card in enumerate(cards)}
-    groups = []
-    for number, works in way.items():
-        blocks = "".join(bars(spans, at, tops[card], _HIGH) for card, spans in works.cards.items())
-        copies = [_copy(at(start), at(end), tops[source], tops[target]) for source, target, start, end in works.copies]
-        groups.append(Part("g", Part("path", class_="gpu", d=blocks), *copies, data_n=number))
-    drawn = Part("g", *groups, only=Each((n, n) for n, _ in states))
-    seen = Each(at(min(time, way[n].end)) for n, time in states)
-    # An SVG in an SVG lets nothing stick out: it's as wide as time has gone on.
-    yield Part("svg", drawn, class_="glide", x=0, y=y, width=seen, height=_LANE * len(cards) + 6)
-    yield Part("rect", class_="ink glide", x=seen, y=y + 2, width=1.5, height=_LANE * len(cards))
-    yield label(4, y, name, "bold")
+    cards = sorted({moment.device.index for moment in found})
+    end = max(span(moment)[1] for moment in found)
+    boxes = []
+    for moment in found:
+        start, stop = span(moment)
+        says = f"card {moment.device.index} computes {moment.name}: {duration(stop - start)}"
+        boxes.append(Box(f"{prefix}card {moment.device.index}", start, stop, "compute", says))
     for card in cards:
-        yield label(4, y + tops[card] + 18, f"card {card}")
-    done = Each(duration(way[n].end) if time >= way[n].end else "" for n, time in states)
-    yield label(_RIGHT + 110, y + 24, done, "end bold")
-
-
-def _copy(start: float, end: float, y: float, to_y: float) -> Part:
-    """A copy from one lane to another, with an arrow that shows which way it goes if there's room."""
-    low, middle, tip = min(y, to_y) + _HIGH / 2, (start + end) / 2, 4 if to_y > y else -4
-    inside = f"M{middle:g} {low + 4:g}v{_LANE - 8}M{middle - 4:g} {to_y + _HIGH / 2 - 2 * tip:g}l4 {tip}l4 {-tip}"
-    return Part(
-        "g", Part("rect", class_="rest", x=start, y=low - 7, width=max(end - start - 1, 0.5), height=_LANE + 14),
-        Part("path", stroke="#fff", stroke_width=2, fill="none", d=inside) if end - start > 8 else Part("g"),
-    )  # fmt: skip
+        for start, stop in gaps([span(moment) for moment in found if moment.device.index == card], 0.0, end):
+            says = f"card {card} waits: {duration(stop - start)}"
+            boxes.append(Box(f"{prefix}card {card}", start, stop, "waits", says))
+    between = [m for m in receipt.timeline() if m.kind == DEVICE_TO_DEVICE and m.name.startswith("copy from ")]
+    for moment in between:
+        start, stop = span(moment)
+        source = moment.name.split(":")[1].split()[0]
+        says = (
+            f"copy of {size(moment.bytes)} from card {source} to card {moment.device.index}: {duration(stop - start)}"
+        )
+        boxes.append(Box(f"{prefix}copies", start, stop, "copy", says))
+    return _Works(boxes, cards, bool(between), end)
 
 
 def _sentence(pieces: str, time: float, ends: dict[str, float]) -> str:

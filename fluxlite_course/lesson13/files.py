@@ -65,12 +65,12 @@ def flip(path, model, pictures):
     parts.append(label(4, 174, Each(f"{old:.4g}, with this bit flipped: {new:.4g}" for old, new, *_ in flipped)))
     for bit in range(32):
         x, look = 4 + 19.7 * bit, "host" if 0 < bit < 9 else "rest"
-        looks = Each("wait" if state % 32 == bit else look for state in range(len(flipped)))
+        looks = Each("gpu" if state % 32 == bit else look for state in range(len(flipped)))
         parts.append(Part("rect", class_=looks, x=x, y=186, width=17, height=26, data_pick=f"1:{bit}"))
         parts.append(label(x + 8.5, 204, Each(bits[bit] for *_, bits, _ in flipped), "middle inside"))
     parts.append(label(4, 248, "without checks, it reads"))
     for digit in range(10):
-        looks = Each("middle" if read[digit] == digit else "middle bold wait" for *_, read in flipped)
+        looks = Each("middle" if read[digit] == digit else "middle bold" for *_, read in flipped)
         parts.append(label(270 + 26 * digit, 248, Each(read[digit] for *_, read in flipped), looks))
     parts.append(label(4, 276, "load: refused, the file is damaged", "bold"))
     said = [f"{old:.4g} becomes {new:.4g}. A reader that doesn't check reads {read}." for old, new, _, read in flipped]

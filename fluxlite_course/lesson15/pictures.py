@@ -11,8 +11,9 @@ from fluxlite.words import many
 from ..bottleneck import Work, six_layers, work
 from ..draw import GREEN, GREY, ORANGE, Picture, plots, show
 from ..links import Link, ring
-from ..scenes import Each, Knob, Part, Scene, drawing, label, rounded
-from ..scenes.axes import Axis, across, bars
+from ..scenes import Each, Knob, Part, Scene, drawing, label
+from ..scenes.axes import Axis
+from ..scenes.lanes import FOOT, LEFT, RIGHT, Box, Lanes, Row
 from ..scenes.parts import arrow
 
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)
@@ -130,24 +131,31 @@ def hiding(rows: int, cards: int, link: str) -> Scene:
     one = work(six_layers, "H100", 2048, rows)
     ways = [exchanges(one, cards, link, count) for count in BUCKETS]
     steps = [way[-1][1] for way in ways]
-    at = Axis(0, max(steps), 10, 560)
-    forward, back, ends = at(one.alone * FORWARD), at(one.alone), [at(step) for step in steps]
+    rows_of = [Row("compute", "compute", "each card"), Row("network", "network", link)]
+    lanes, at = Lanes(rows_of), Axis(0, max(steps), LEFT, RIGHT)
+    groups = [Part("g", *lanes.boxes(_one_step(one, way), at.__call__), data_n=n) for n, way in enumerate(ways)]
     picture = drawing(
-        640, 262, f"One step on {cards} cards: what each of them does, and when {link} carries gradients",
-        label(10, 24, "each card", "bold"),
-        Part("rect", class_="gpu", x=10, y=34, width=forward - 12, height=46),
-        label((10 + forward) / 2, 62, "forward", "middle inside"),
-        Part("rect", class_="gpu", x=forward, y=34, width=back - forward - 2, height=46),
-        label((forward + back) / 2, 62, "backward", "middle inside"),
-        Part("rect", class_="wait glide", x=back, y=34, width=Each(rounded(end - back for end in ends)), height=46),
-        label(Each(rounded((back + end) / 2 for end in ends)), 62,
-              Each("waits" if end - back > 48 else "" for end in ends), "middle inside"),
-        label(10, 114, link, "bold"),
-        Part("path", class_="rest", style="stroke: none", d=Each(bars(way, at, 124, 46, 1.5) for way in ways)),
-        Part("path", class_="cursor glide", d=Each(f"M{end} 28V184" for end in ends)),
-        label(Each(rounded(end + 6 for end in ends)), 148, Each(map(duration, steps)), "bold"),
-        *across(at, 194, "ms since the step began, simulated (H100)", text=lambda seconds: f"{seconds * 1e3:g}"),
+        640, lanes.bottom + FOOT,
+        f"One step on {cards} cards: what each of them does, and when {link} carries gradients",
+        *lanes.names(), *lanes.axis(max(steps)), *lanes.key("ms since the step began, simulated (H100)", True),
+        Part("g", *groups, only=Each((n, n) for n in range(len(ways)))),
+        lanes.cursor([at(step) for step in steps], [duration(step) for step in steps]),
     )  # fmt: skip
+    picture.attributes["role"] = "group"
     said = [f"{many(count, 'bucket')}: a step takes {duration(step)} (simulated), and each card waits for "
             f"{duration(step - one.alone)} of it." for count, step in zip(BUCKETS, steps)]  # fmt: skip
     return Scene(picture, [Knob("buckets", list(map(str, BUCKETS)), slider=True, ms=1500)], said)
+
+
+def _one_step(one: Work, way: Sequence[tuple[float, float]]) -> Iterator[Box]:
+    """What a card does in a step, and when its pieces of the gradient are exchanged."""
+    forward = one.alone * FORWARD
+    yield Box("compute", 0.0, forward, "compute", f"the forward pass: {duration(forward)}", "forward")
+    yield Box(
+        "compute", forward, one.alone, "compute", f"the backward pass: {duration(one.alone - forward)}", "backward"
+    )
+    end = way[-1][1]
+    if end > one.alone:
+        yield Box("compute", one.alone, end, "waits", f"the card waits for the exchange: {duration(end - one.alone)}")
+    for number, (begin, done) in enumerate(way, 1):
+        yield Box("network", begin, done, "link", f"bucket {number}: {duration(done - begin)}", str(number))

@@ -10,13 +10,19 @@ from subprocess import PIPE, STDOUT, Popen
 
 from fluxlite.distributed.world import INSTALL, find_mpiexec, threads_each
 from fluxlite.messages import ipython
+from fluxlite.processes import NOT_HERE, can_start_programs
 from fluxlite.words import many
 
 
 def run_on_workers(line: str, cell: str) -> None:
     """Write the cell to a file, and start it with each number of workers in `line`, one after the other."""
-    if importlib.util.find_spec("mpi4py") is None or find_mpiexec() is None:
-        print(f"No MPI here ({INSTALL} brings it). Recorded on another computer, with two cores:")
+    missing = ""
+    if not can_start_programs():
+        missing = f"{NOT_HERE[0].upper()}{NOT_HERE[1:]}."
+    elif importlib.util.find_spec("mpi4py") is None or find_mpiexec() is None:
+        missing = f"No MPI here ({INSTALL} brings it)."
+    if missing:
+        print(f"{missing} Recorded on another computer, with two cores:")
         print(resources.files(__package__).joinpath("recorded.txt").read_text("utf-8"), end="")
         return
     counts = list(map(int, line.split()))

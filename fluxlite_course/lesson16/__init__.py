@@ -3,5 +3,6 @@
 from .. import check, expect_error, guess, start, todo
 from ..draw import plots, show
 from .pictures import decision
+from .processes import elsewhere, fresh
 
-__all__ = ["check", "decision", "expect_error", "guess", "plots", "show", "start", "todo"]
+__all__ = ["check", "decision", "elsewhere", "expect_error", "fresh", "guess", "plots", "show", "start", "todo"]

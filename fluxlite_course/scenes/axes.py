@@ -1,7 +1,7 @@
 """Axes of a scene: where a value is in the picture, and lines with round numbers."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from .parts import Part, label, rounded
@@ -59,16 +59,6 @@ def upward(
         yield Part("path", class_="axis", d=f"M{x} {axis(number)}h-6")
         yield label(x - 10, axis(number) + 5, text(number), "end")
     yield label(x, axis.end - 12, about, "middle" if x > 120 else "")
-
-
-def bars(spans: Iterable[tuple[float, float]], axis: Axis, y: float, high: float, gap: float = 1) -> str:
-    """The outline, a path's `d`, of a bar from `y` down for each span of an axis, with a gap after it.
-
-    >>> bars([(0, 2), (2, 2.1)], Axis(0, 10, 0, 100), y=5, high=20)
-    'M0 5h19v20h-19zM20 5h0.5v20h-0.5z'
-    """
-    places = (rounded([axis(begin), max(axis(end) - axis(begin) - gap, gap / 2)]) for begin, end in spans)
-    return "".join(f"M{x} {y:g}h{width}v{high:g}h-{width}z" for x, width in places)
 
 
 def curve(xs: Sequence[float], ys: Sequence[float], look: str) -> Part:

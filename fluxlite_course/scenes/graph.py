@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .parts import Each, Part, arrow, drawing, label
 from .scene import Knob, Scene
 
-_WIDE, _HIGH, _GAP, _ROW = 112, 70, 50, 150  # a box's size, the smallest gap between boxes, and from row to row
+_WIDE, _HIGH, _GAP, _ROW = 128, 70, 34, 150  # a box's size, the smallest gap between boxes, and from row to row
 
 
 class Node(NamedTuple):

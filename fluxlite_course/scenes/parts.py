@@ -26,7 +26,8 @@ class Part:
     - ``only``: a pair ``(a, b)``. We show the parts inside whose ``data_n`` is from a to b.
     - ``xs``, ``ys``: coordinates. Lines inside run through these points, and other parts inside are put onto them.
 
-    A click on a part with ``data_pick="1:2"`` chooses option 2 of knob 1. The knob itself is there for the keyboard.
+    A click on a part with ``data_pick="1:2"`` chooses option 2 of knob 1. The knob itself is there for the keyboard; if
+    it isn't, since it's a knob that's `picked`, the part is a button.
 
     >>> print(Part("circle", r=2, stroke_width=1).markup(0))
     <circle r="2" stroke-width="1"/>

@@ -35,10 +35,93 @@ const start = (root) => {
   const says = root.querySelector(".fluxlite-says");
   const parts = root.querySelectorAll("[data-moves]");
   const chosen = [...data.first];
+  const number = (positions) => data.knobs.reduce((at, [, options], k) => at * options.length + positions[k], 0);
+  const picture = root.querySelector(".fluxlite-picture");
   const show = () => {
-    const state = data.knobs.reduce((at, [, options], k) => at * options.length + chosen[k], 0);
+    const state = number(chosen);
     for (const [part, name, values, which] of data.moves) put(parts[part], name, values[which[state]]);
     says.textContent = data.says[state].map((phrase) => data.phrases[phrase]).join(" ");
+    reach();
+  };
+
+  /* A box of the lanes tells its operation when it's pointed at or focused. Tab goes to one of them, arrows to others. */
+  const tip = make("div", { class: "tip", "aria-hidden": "true" });
+  const place = (box) => box.getBoundingClientRect();
+  const tell = (box) => {
+    tip.textContent = box ? box.getAttribute("aria-label") : "";
+    tip.hidden = !box;
+    if (!box) return;
+    const at = place(box), around = place(root);
+    const left = at.left - around.left + Math.min(at.width / 2, 40) - tip.offsetWidth / 2;
+    tip.style.left = Math.max(0, Math.min(left, around.width - tip.offsetWidth)) + "px";
+    tip.style.top = at.top - around.top - tip.offsetHeight - 6 + "px";
+  };
+  // What's clipped has happened later. It has a place, but can't be seen.
+  const lane = (box) => box.closest("[data-lane]").dataset.lane;
+  const boxes = picture.querySelectorAll(".op [aria-label]");
+  for (const box of boxes) box.setAttribute("role", "img");
+  const seen = () => [...boxes].filter((box) => {
+    const { left, width } = place(box);
+    return width && left < place(box.ownerSVGElement).right - 1;
+  }).sort((a, b) => place(a).left - place(b).left);
+  const stop = (at) => {
+    for (const box of boxes) if (box !== at) box.removeAttribute("tabindex");
+    at?.setAttribute("tabindex", 0);
+  };
+  const reach = () => {
+    stop(boxes.length ? seen()[0] : null);
+    tell();
+  };
+  const enter = (box) => {
+    if (!box) return;
+    stop(box);
+    box.focus();
+  };
+  const gap = (a, b) => Math.abs(place(a).left + place(a).width / 2 - place(b).left - place(b).width / 2);
+  root.fluxliteKey = (from, key) => {
+    if (from.matches('[role="button"]')) {
+      if (key !== "Enter" && key !== " ") return false;
+      from.dispatchEvent(new MouseEvent("click"));
+      return true;
+    }
+    if (![...boxes].includes(from)) return false;
+    const all = seen(), step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 }[key];
+    const mine = all.filter((box) => lane(box) === lane(from));
+    if (key === "Home" || key === "End") enter(mine.at(key === "Home" ? 0 : -1));
+    else if (key === "Escape") tell();
+    else if (key === "ArrowLeft" || key === "ArrowRight") enter(mine[mine.indexOf(from) + step]);
+    else if (step) {
+      const order = [...boxes].filter((box) => all.includes(box)).map(lane);
+      const lanes = [...new Set(order)], next = lanes[lanes.indexOf(lane(from)) + step];
+      enter(all.filter((box) => lane(box) === next).sort((a, b) => gap(a, from) - gap(b, from))[0]);
+    } else return false;
+    return true;
+  };
+  for (const event of ["pointermove", "pointerdown", "focusin"]) {
+    picture.addEventListener(event, ({ target }) => tell(target.closest?.(".op [aria-label]")));
+  }
+  for (const event of ["pointerleave", "focusout"]) picture.addEventListener(event, () => tell());
+
+  /* Dragging on the picture moves the last knob to the state that's nearest. */
+  const drag = (k, input) => {
+    const field = root.querySelector("[data-drag]");
+    const move = (event) => {
+      const way = picture.firstElementChild.getScreenCTM().inverse();
+      const { x } = new DOMPoint(event.clientX, event.clientY).matrixTransform(way);
+      const far = data.knobs[k][1].map((_, i) => Math.abs(data.along[number(chosen.with(k, i))] - x));
+      const nearest = far.indexOf(Math.min(...far));
+      if (nearest === chosen[k]) return;
+      input.value = nearest;
+      input.dispatchEvent(new Event("input"));
+    };
+    field.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      field.setPointerCapture(event.pointerId);
+      move(event);
+    });
+    field.addEventListener("pointermove", (event) => {
+      if (field.hasPointerCapture(event.pointerId)) move(event);
+    });
   };
 
   const buttons = (name, options, k) => {
@@ -53,7 +136,7 @@ const start = (root) => {
   };
 
   const slider = (name, options, k, ms, press) => {
-    const input = make("input", { type: "range", min: 0, max: options.length - 1, step: 1 });
+    const input = make("input", { type: "range", name: "knob" + k, min: 0, max: options.length - 1, step: 1 });
     const value = make("output", { "aria-hidden": "true" });
     const set = (at) => {
       chosen[k] = at;
@@ -110,13 +193,30 @@ const start = (root) => {
   const named = { "aria-label": "knobs of the picture", "data-lm-suppress-shortcuts": "true", autocomplete: "off" };
   const form = make("form", named);
   form.addEventListener("submit", (event) => event.preventDefault());
-  data.knobs.forEach(([name, options, slides, ms, press], k) => {
-    if (options.length > 1) form.append(slides ? slider(name, options, k, ms, press) : buttons(name, options, k));
+  data.knobs.forEach(([name, options, slides, ms, press, picked], k) => {
+    if (options.length > 1 && !picked) form.append(slides ? slider(name, options, k, ms, press) : buttons(name, options, k));
   });
-  root.querySelector(".fluxlite-picture").before(form);
+  picture.before(form);
+  root.append(tip);
+  const last = data.knobs.length - 1, slides = form.querySelectorAll("input[type=range]");
+  if (data.along.length && data.knobs[last][2]) drag(last, slides[slides.length - 1]);
   for (const part of root.querySelectorAll("[data-pick]")) {
     const [k, option] = part.dataset.pick.split(":");
-    part.addEventListener("click", () => form.querySelector(`[name="knob${k}"][value="${option}"]`).click());
+    const button = form.querySelector(`[name="knob${k}"][value="${option}"]`);
+    const range = form.querySelector(`[type="range"][name="knob${k}"]`);
+    part.addEventListener("click", () => {
+      if (button) return button.click();
+      if (range) {
+        range.value = option;
+        return range.dispatchEvent(new Event("input"));
+      }
+      chosen[k] = +option;
+      show();
+    });
+    if (button || range) continue;
+    for (const [name, value] of [["role", "button"], ["tabindex", 0], ["aria-label", data.knobs[k][1][option]]]) {
+      part.setAttribute(name, value);
+    }
   }
   show();
 };

@@ -1,6 +1,8 @@
 /* Unpacks a scene in a notebook, where all of it is stored small, and puts it in the still's place. */
 document.querySelectorAll('.fluxlite-packed').forEach(async (root) => {
   root.classList.remove("fluxlite-packed");
+  // The still shows how it ends, which nobody should see for a moment before it begins.
+  root.firstElementChild.hidden = true;
   const packed = root.querySelector('script[type="text/plain"]').textContent;
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));

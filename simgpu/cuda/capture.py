@@ -13,6 +13,7 @@ from .. import clocks, launches
 from ..clocks import Node
 from ..dispatch import quiet
 from ..formulas import assign
+from ..meta import MetaArray
 from ..shapes import ASSIGN, Formula, outcome
 from .runtime import CUDARuntimeError
 
@@ -108,10 +109,12 @@ class Capture:
         library = _library_of(function, args, kwargs)
         if library:
             self.refuse(library)
+        if self._before is not None:  # an estimate computes only shapes, also when the graph is launched
+            return self._before(function, *args, **kwargs)
         if function is ASSIGN:  # it raises now what it would raise then
             _assign_to_a_copy(*args)
         try:
-            result = outcome(function, *args, **kwargs)
+            result = _in_memory(outcome(function, *args, **kwargs))
         except (ValueError, OverflowError, TypeError):
             if type(function) is not Formula:
                 raise
@@ -131,6 +134,15 @@ class Capture:
             self.notes.pop()  # of the same call: nobody gets its result
         error = _CUPYS[what]
         raise type(error)(*error.args)
+
+
+def _in_memory(result: Any) -> Any:
+    """A result's memory, which each launch fills."""
+    if type(result) is MetaArray:
+        return result.in_memory()
+    if isinstance(result, tuple):
+        return tuple(map(_in_memory, result))
+    return result
 
 
 def _assign_to_a_copy(values: Any, place: Any, new: Any) -> None:

@@ -85,6 +85,8 @@ class Lanes:
     """Some blocks of a launch, whose threads all run together."""
 
     finds_races = True
+    takes_turns = False  # in `orders.py`, warps do, with the others at a barrier
+    gives_way = 0.0  # there, how likely another one comes first before an access
     rng: Any = None  # where the order is drawn, in `orders.py`
 
     def __init__(self, launch: Any, first: int, blocks: int) -> None:

@@ -19,6 +19,7 @@ from .source import Source
 from .tracing import Watch
 from .translate import Program
 from .types import ArrayType, held_as, number_as, type_of
+from .values import Waiting, run_to_end
 
 MOST_THREADS = 1024  # a block: CUDA C++ Programming Guide, technical specifications
 MOST_IN_GRID = (2**31 - 1, 65_535, 65_535)
@@ -49,7 +50,7 @@ class Launch:
         self.figures.shared_bytes = self.shared_mem
         self.notes: list[Callable[..., Any]] = []  # called at each access of memory
         self.watch: Watch | None = None
-        values = [x.host_values if isinstance(x, Stored) else x for x in args]
+        values = [x.in_memory() if isinstance(x, Stored) else x for x in args]
         types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
         key = tuple([_compiled_for(kind, x) for kind, x in zip(types, values)])
         if key not in source.programs:
@@ -106,7 +107,7 @@ class Launch:
         with np.errstate(all="ignore"):
             for first in range(0, self.blocks, at_once):
                 lanes = Lanes(self, first, min(at_once, self.blocks - first))
-                self.compute(lanes)
+                run_to_end(self.steps(lanes))
                 lanes.settle()
                 cycles.append(lanes.cycles.max(1))
                 for kind, times in zip(figures.busiest, lanes.touches.reshape(4, -1).max(1)):
@@ -122,10 +123,11 @@ class Launch:
         figures.finish(self.device.settings[0], cycles)
         return figures
 
-    def compute(self, lanes: Lanes) -> None:
+    def steps(self, lanes: Lanes) -> Waiting:
+        """What these threads do. It yields where another warp may come first."""
         for slot, value in enumerate(self._args):
             lanes.held[slot].put(value)
-        self.program.run(lanes, lanes.top)
+        return self.program.run(lanes, lanes.top)
 
     def show(self, watched: Any, say: Callable[[str], Any] = print) -> None:
         """Say line by line what this (block, thread) does. Raises `ValueError` if it isn't one of this launch."""

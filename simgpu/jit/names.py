@@ -20,7 +20,22 @@ from .memory import Memory, Part, Ref
 from .races import Log
 from .source import Site
 from .types import INT, SIZE, UINT, VOID, ArrayType, held_as
-from .values import Expression, Known, Name, Value, apply, as_type, as_value, cast, pack, scalar_type
+from .values import (
+    Expression,
+    Known,
+    Name,
+    Value,
+    Waiting,
+    accessed,
+    apply,
+    as_type,
+    as_value,
+    cast,
+    computed,
+    pack,
+    scalar_type,
+    waiting,
+)
 
 SHARED_LIMIT = 48 * 1024  # bytes a block may declare: CUDA C++ Programming Guide, technical specifications
 FULL_WARP = 0xFFFFFFFF
@@ -120,7 +135,13 @@ def syncthreads(t: Any, node: Any) -> Value:
     """Wait until all threads of the block are here (CUDA: ``__syncthreads()``). Threads that have returned don't count,
     here and on every card since Volta. One that's still running and doesn't come holds up all others."""
     site = Site(t.source, node)
-    return Value(VOID, lambda lanes, mask: lanes.barrier(mask, site))
+
+    def run(lanes: Lanes, mask: Mask) -> Waiting:
+        lanes.barrier(mask, site)
+        if lanes.takes_turns:
+            yield
+
+    return Value(VOID, run, waits=True)
 
 
 @builtin
@@ -133,8 +154,8 @@ def syncwarp(t: Any, node: Any, *, mask: Expression = _FULL) -> Value:
         if mask.obj == FULL_WARP:
             return Value(VOID, lambda lanes, on: lanes.warp_barrier(on, site))
         mask = Known(np.uint32(mask.obj))
-    bits = _as_int32(mask, "the mask of jit.syncwarp").run
-    return Value(VOID, lambda lanes, on: lanes.part_barrier(on, bits(lanes, on), site))
+    given = _as_int32(mask, "the mask of jit.syncwarp")
+    return computed(VOID, [given], lambda lanes, on, bits: lanes.part_barrier(on, bits, site))
 
 
 def _check_mask(mask: Any, what: str) -> None:
@@ -233,16 +254,15 @@ def _atomic(operation: str, how: Callable, types: str, does: str, line: str, pri
             raise Problem(f"jit.{name} doesn't take {kind}, only {types.replace(' ', ', ')}")
         if len(given) != count:
             raise Problem(f"jit.{name} takes {'two values' if count == 2 else 'one value'} after the index")
-        runs, is_used = [cast(x, kind).run for x in given], node is not t.unused
+        parts, is_used = [cast(x, kind) for x in given], node is not t.unused
 
-        def run(lanes: Lanes, mask: Mask) -> Any:
-            to = find(lanes, mask)
-            old = memory.change(lanes, mask, to, how, [run(lanes, mask) for run in runs], site, is_used)
+        def change(lanes: Lanes, mask: Mask, to: Any, *values: Any) -> Any:
+            old = memory.change(lanes, mask, to, how, list(values), site, is_used)
             if is_used:
                 return as_type(old, kind)
             return old
 
-        return Value(kind, run)
+        return accessed(kind, [find, *parts], change)
 
     call = f"``jit.{name}(array, index, {'value, alt_value' if count == 2 else 'value'})``"
     what = f"{does}, in one step that no other thread can interrupt. It returns what was there before."
@@ -294,18 +314,19 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
         _check_mask(known_value(mask, "the mask of a shuffle"), "a shuffle")
         if isinstance(width, Known) and width.obj not in (2, 4, 8, 16, 32):
             raise Problem(f"the width of a shuffle is 2, 4, 8, 16 or 32, got {in_words(width.obj)}", ValueError)
-        width_of = _as_int32(width, "the width of a shuffle").run
+        width_of = waiting(_as_int32(width, "the width of a shuffle"))
         if unsigned and isinstance(by, Value) and scalar_type(by).kind == "i":
             write = f"np.uint32({ast.unparse(node.args[-1])})"
             raise Problem(f"the third argument of {name} must be unsigned: {write}")
-        value, index, site = as_value(var), cast(by, UINT if unsigned else INT), Site(t.source, node)
+        index, site = waiting(cast(by, UINT if unsigned else INT)), Site(t.source, node)
+        is_name, value = isinstance(as_value(var).node, ast.Name), waiting(as_value(var))
         t.program.needs_warps = True
 
-        def run(lanes: Lanes, on: Mask) -> Any:
+        def run(lanes: Lanes, on: Mask) -> Waiting:
             on.spend(SHUFFLE)
             lane = np.arange(lanes.width) % WARP
-            given = np.asarray(index.run(lanes, on)).astype(np.int64)
-            size = np.asarray(width_of(lanes, on)).astype(np.int64)
+            given = np.asarray((yield from index(lanes, on))).astype(np.int64)
+            size = np.asarray((yield from width_of(lanes, on))).astype(np.int64)
             _check_width(lanes, on, size, site)
             come = _FROM[way](lane[None], given, size) + (np.arange(lanes.width) - lane)
             asleep = on.on & ~_of_lanes(on.on, come)
@@ -313,13 +334,13 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
                 what = "the lane that this thread takes the value from doesn't come here, so there is none."
                 fix = "Put the shuffle where all threads of a warp pass."
                 raise site.wrong(NeverWritten, what, fix, lanes.first_of(asleep))
-            if isinstance(value.node, ast.Name):
+            if is_name:
                 givers = lanes.mask(_given_to(on.on, come))
             else:
                 givers = on
-            return _of_lanes(np.asarray(value.run(lanes, givers)), come)
+            return _of_lanes(np.asarray((yield from value(lanes, givers))), come)
 
-        return Value(kind, run)
+        return Value(kind, run, waits=True)
 
     if unsigned:
         more = " `index` is unsigned: write ``np.uint32(step)`` for a variable."
@@ -371,7 +392,7 @@ __test__ = {name: globals()[name].__doc__ for name in __all__}
 def _len(t: Any, node: Any, x: Expression) -> Value:
     if not isinstance(x, Value) or not isinstance(x.type, ArrayType) or x.type.is_shared or not x.type.ndim:
         raise Problem("len takes an array argument")
-    return Value(SIZE, lambda lanes, mask: np.int64(x.run(lanes, mask).shape[0]))
+    return computed(SIZE, [x], lambda lanes, mask, array: np.int64(array.shape[0]))
 
 
 def _extreme(name: str) -> Callable[..., Expression]:

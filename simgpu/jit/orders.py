@@ -1,13 +1,12 @@
 """A launch whose warps run one at a time, in a random order, and not in step. It shows what a data race does.
 
 A warp goes on to the next barrier or, with some seeds, gives way between two accesses of memory. With some seeds it
-also falls apart into two, as its threads may since Volta. It has to stop in the middle of the kernel, so each warp has
-a Python thread. Only one of these runs at a time.
+also falls apart into two, as its threads may since Volta. It has to stop in the middle of the kernel, so what it does
+is a generator that yields there (`Waiting` in `values.py`). Python's threads could stop, too, but not every platform
+can start one.
 """
 
-import contextvars
 import functools
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,52 +20,30 @@ from .launch import Launch
 GIVES_WAY = (0.0, 0.0, 0.2, 0.5)  # how likely, between two accesses: each seed draws one of these
 
 
-class _Stopped(BaseException):
-    """Another warp has failed, so this one ends too."""
-
-
 class Warp(Lanes):
     """One warp of a block, or some threads of it, which go their own way until a barrier."""
 
-    finds_races = False
+    finds_races, takes_turns = False, True
 
     def __init__(self, turns: "Turns", block: int, own: np.ndarray, shared: dict[Any, Any]) -> None:
         super().__init__(turns.launch, block, 1)
         self.top = self.mask(self.top.on & own)
         self.going = self.top.on
         self.alive, self.shared, self.rng, self.turns = self.top.count, shared, turns.rng, turns
-        self.notes = [self.give_way]  # called before each access
+        self.gives_way, self.notes = turns.gives_way, []
         self.is_waiting = self.is_done = False
-        self.error: BaseException | None = None
-        self.go = threading.Semaphore(0)
-        # In this context, since NumPy's errstate is a part of it.
-        self.thread = threading.Thread(target=contextvars.copy_context().run, args=(self._run,), daemon=True)
-        self.thread.start()
+        self._steps = turns.launch.steps(self)
 
-    def _run(self) -> None:
-        self.go.acquire()
+    def go_on(self) -> None:
+        """Go on until another warp may come first, or to the end."""
         try:
-            if not self.turns.is_over:
-                self.launch.compute(self)
-        except BaseException as error:
-            self.error = error
-        self.is_done = True
-        self.turns.back.release()
-
-    def pause(self) -> None:
-        self.turns.back.release()
-        self.go.acquire()
-        if self.turns.is_over:
-            raise _Stopped
-
-    def give_way(self, *access: Any) -> None:
-        if self.turns.gives_way and self.rng.random() < self.turns.gives_way:
-            self.pause()
+            next(self._steps)
+        except StopIteration:
+            self.is_done = True
 
     def barrier(self, mask: Mask, site: Any) -> None:
         self.check_barrier(mask, site)
         self.is_waiting = True
-        self.pause()
 
 
 class Turns:
@@ -80,7 +57,6 @@ class Turns:
         if self.rng:  # otherwise they come in order
             self.gives_way = float(self.rng.choice(GIVES_WAY))
             self.falls_apart = not launch.program.needs_warps and self.rng.random() < 0.5
-        self.back, self.is_over = threading.Semaphore(0), False
 
     def run(self) -> None:
         with np.errstate(all="ignore"):
@@ -95,25 +71,15 @@ class Turns:
     def _take(self, warps: list[Warp]) -> None:
         """These warps take turns until they're done."""
         left = warps
-        try:
-            while left:
-                ready = [warp for warp in left if not warp.is_waiting]
-                if not ready:  # all of them have come to the barrier
-                    ready = left
-                    for warp in left:
-                        warp.is_waiting = False
-                warp = ready[int(self.rng.integers(len(ready))) if self.rng else 0]
-                warp.go.release()
-                self.back.acquire()
-                if warp.error is not None:
-                    raise warp.error
-                left = [warp for warp in left if not warp.is_done]
-        finally:
-            self.is_over = True
-            for warp in left:
-                warp.go.release()
-                warp.thread.join()
-            self.is_over = False
+        while left:
+            ready = [warp for warp in left if not warp.is_waiting]
+            if not ready:  # all of them have come to the barrier
+                ready = left
+                for warp in left:
+                    warp.is_waiting = False
+            warp = ready[int(self.rng.integers(len(ready))) if self.rng else 0]
+            warp.go_on()
+            left = [warp for warp in left if not warp.is_done]
 
 
 class Repeatable:

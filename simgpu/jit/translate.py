@@ -3,6 +3,9 @@
 A statement becomes a step, which gets the threads that come to it and returns those that go on to the next one, or None
 if all do. An expression becomes a `Value`, or is `Known` before the launch. Types are found before the launch too, as
 in a compiler, so we find a mistake even in a branch that no thread takes.
+
+Where warps take turns, they stop at barriers and before accesses: there a step or a value `waits`, and so does whatever
+contains it. The rest is plain functions, which are quicker: a branch and its like have a form for each.
 """
 
 from __future__ import annotations
@@ -27,13 +30,29 @@ from .lanes import NOBODY, OPERATION, Lanes, Mask
 from .memory import Reach, Ref, as_index, reach
 from .source import Site, Source
 from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, held_as, is_number, same, type_of_range
-from .values import OPERATORS, Expression, Known, Value, apply, as_type, as_value, cast, is_true, pack, scalar_type
+from .values import (
+    OPERATORS,
+    Expression,
+    Known,
+    Value,
+    Waiting,
+    accessed,
+    apply,
+    as_type,
+    as_value,
+    cast,
+    computed,
+    is_true,
+    pack,
+    scalar_type,
+    waiting,
+)
 
 _MANY_ROUNDS = "still in this loop. Does it end? If it takes that long, raise the limit: kernel.most_rounds = …"
 CUPYS_FUNCTIONS = f"{__name__.partition('.')[0]}.functions"  # the module that has CuPy's
 NUMBERS = (bool, int, float, complex, np.generic)
 _WAITS = "A thread that waits for another one's write may wait forever: only barriers wait."
-Step = Callable[[Lanes, Mask], Mask | None]
+Step = Value  # of no type: `run` returns the threads that go on, or None if all do
 LEFT, AGAIN = range(2)  # places in `lanes.loops`: the lanes that left the innermost loop, and those at `continue`
 
 # NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
@@ -97,7 +116,7 @@ class Program:
         origins = [frozenset([name] * isinstance(kind, ArrayType)) for name, kind in zip(source.parameters, types)]
         made = Translation(self, source, list(zip(types, origins)), is_device)
         returned = made.variables.get("return", Variable(VOID, -1, frozenset()))
-        self.run, self.result, self.result_slot = made.body, returned.type, returned.slot
+        self.run, self.result, self.result_slot = waiting(made.body), returned.type, returned.slot
 
     def new_slot(self) -> int:
         self.slots += 1
@@ -141,25 +160,46 @@ class Translation:
         slot = self.program.new_slot()
         return slot, Value(kind, lambda lanes, mask: lanes.held[slot].value)
 
-    def block(self, statements: list[ast.stmt]) -> Callable[[Lanes, Mask], Mask]:
+    def block(self, statements: list[ast.stmt]) -> Step:
         """All of these, one after the other, until no thread is left."""
         texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
-        steps = [(self.translate(s), s) for s in statements if s not in texts and not isinstance(s, ast.Pass)]
+        translated = [(self.translate(s), s) for s in statements if s not in texts and not isinstance(s, ast.Pass)]
+        steps = [(step.run, step.waits, statement) for step, statement in translated]
 
         def run(lanes: Lanes, mask: Mask) -> Mask:
-            for step, statement in steps:
+            for step, _, statement in steps:
                 rest = step(lanes, mask)
-                if lanes.watch is not None and not isinstance(statement, (ast.If, ast.For, ast.While)):
-                    lanes.watch.note_line(statement, self.source, lanes, mask, self.variables)
+                if lanes.watch is not None:
+                    self._note_line(statement, lanes, mask)
                 if rest is not None:
                     mask = rest
                 if not mask.count:
                     break
             return mask
 
-        return run
+        def run_waiting(lanes: Lanes, mask: Mask) -> Waiting:
+            for step, waits, statement in steps:
+                if waits:
+                    rest = yield from step(lanes, mask)
+                else:
+                    rest = step(lanes, mask)
+                if lanes.watch is not None:
+                    self._note_line(statement, lanes, mask)
+                if rest is not None:
+                    mask = rest
+                if not mask.count:
+                    break
+            return mask
 
-    def inner(self, statements: list[ast.stmt]) -> Callable[[Lanes, Mask], Mask]:
+        if any(waits for _, waits, _ in steps):
+            return Step(VOID, run_waiting, waits=True)
+        return Step(VOID, run)
+
+    def _note_line(self, statement: ast.stmt, lanes: Lanes, mask: Mask) -> None:
+        if not isinstance(statement, (ast.If, ast.For, ast.While)):
+            lanes.watch.note_line(statement, self.source, lanes, mask, self.variables)
+
+    def inner(self, statements: list[ast.stmt]) -> Step:
         """A block in a branch or a loop."""
         self.depth += 1
         run = self.block(statements)
@@ -199,7 +239,7 @@ class Translation:
         if name in self.variables:
             raise Problem(f"Type mismatch of variable: {name} holds {self.variables[name].type} already")
         self.constants[name] = found
-        return _go_on
+        return Step(VOID, _go_on)
 
     def assign(self, target: Any, given: Value) -> Step:
         """Returns what stores a value under a name, in an element, or in several of them."""
@@ -207,8 +247,8 @@ class Translation:
             return self._assign_name(target, given)
         if isinstance(target, ast.Subscript):
             to, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
-            run = _into_element(given, to, target).run
-            return lambda lanes, mask: memory.store(lanes, mask, run(lanes, mask), find(lanes, mask), site)
+            parts = [_into_element(given, to, target), find]
+            return accessed(VOID, parts, lambda lanes, mask, new, place: memory.store(lanes, mask, new, place, site))
         if not isinstance(target, ast.Tuple):
             raise Problem("a value goes to a name, an element, or several of them")
         if not isinstance(given.type, Tuple) or len(given.type.types) != len(target.elts):
@@ -217,14 +257,9 @@ class Translation:
         if given.type.is_shape:
             raise Problem("NVIDIA's compiler can't take a shape apart: write n = x.shape[0]")
         slot, several = self.new_temporary(given.type)
+        keep = computed(VOID, [given], lambda lanes, mask, values: lanes.held[slot].put(values))
         steps = [self.assign(part, _one_of(several, k)) for k, part in enumerate(target.elts)]
-
-        def assign_all(lanes: Lanes, mask: Mask) -> None:
-            lanes.held[slot].value = given.run(lanes, mask)
-            for step in steps:
-                step(lanes, mask)
-
-        return assign_all
+        return computed(VOID, [keep, *steps], _go_on)
 
     def _assign_name(self, target: ast.Name, given: Value) -> Step:
         name, site, kind = target.id, Site(self.source, target), given.type
@@ -234,10 +269,13 @@ class Translation:
             keeps = f": {name} is an argument; take another name"
         elif isinstance(kind, np.dtype) and (kind.kind, getattr(variable.type, "kind", "")) == ("f", "i"):
             keeps = f". Begin with {name} = 0.0, or divide with //, which gives an int"
-        slot, run = variable.slot, _convert_to(given, variable.type, name, keeps).run
-        return lambda lanes, mask: lanes.assign(mask, slot, run(lanes, mask), site)
+        slot, value = variable.slot, _convert_to(given, variable.type, name, keeps)
+        if value.waits:
+            return computed(VOID, [value], lambda lanes, mask, new: lanes.assign(mask, slot, new, site))
+        run = value.run
+        return Step(VOID, lambda lanes, mask: lanes.assign(mask, slot, run(lanes, mask), site))
 
-    def element(self, owner: Expression, index: Expression, target: ast.Subscript) -> tuple[np.dtype, Callable, Site]:
+    def element(self, owner: Expression, index: Expression, target: ast.Subscript) -> tuple[np.dtype, Value, Site]:
         """An element to write: its type, what finds it for each thread, and its place in the text."""
         if not isinstance(owner, Value) or not isinstance(owner.type, ArrayType):
             raise Problem("only an array argument and shared memory have elements to write")
@@ -260,14 +298,16 @@ class Translation:
         kind, find, site = self.element(self.translate(target.value), self.translate(target.slice), target)
         slot, before = self.new_temporary(kind)
         held = held_as(kind)
-        compute = _into_element(as_value(self.operation(node.op, [before, given])), kind, target).run
+        after = _into_element(as_value(self.operation(node.op, [before, given])), kind, target)
 
-        def step(lanes: Lanes, mask: Mask) -> None:
-            to = find(lanes, mask)
+        def load(lanes: Lanes, mask: Mask, to: Reach) -> Reach:
             lanes.held[slot].value = memory.load(lanes, mask, to, site).astype(held, copy=False)
-            memory.store(lanes, mask, compute(lanes, mask), to, site)
+            return to
 
-        return step
+        def store(lanes: Lanes, mask: Mask, to: Reach, new: Any) -> None:
+            memory.store(lanes, mask, new, to, site)
+
+        return accessed(VOID, [accessed(VOID, [find], load), after], store)
 
     def _Expr(self, node: ast.Expr) -> Step:
         self.unused = node.value
@@ -276,12 +316,11 @@ class Translation:
         if isinstance(value, Known) and isinstance(value.obj, names.Builtin):
             text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
             raise Problem(f"{text} does nothing without (): write {text}({axes})")
-
-        def step(lanes: Lanes, mask: Mask) -> None:
-            if isinstance(value, Value):
-                value.run(lanes, mask)
-
-        return step
+        if isinstance(value, Known):
+            return Step(VOID, _go_on)
+        if same(value.type, VOID):
+            return value
+        return computed(VOID, [value], _go_on)
 
     # -- where threads part and meet again: branches, loops, returns -----------------------------
 
@@ -289,33 +328,49 @@ class Translation:
         test = self.translate(node.test)
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
-        condition, body, orelse = self._test_of(node, test), self.inner(node.body), self.inner(node.orelse)
+        parts = is_true(test), self.inner(node.body), self.inner(node.orelse)
+        condition, body, orelse = [part.run for part in parts]
+
+        def split(lanes: Lanes, mask: Mask, seen: Any) -> tuple[Mask, Mask]:
+            if lanes.watch is not None:
+                lanes.watch.note_test(node, self.source, lanes, mask, seen)
+            return lanes.split(mask, seen)
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
-            yes, no = lanes.split(mask, condition(lanes, mask))
+            yes, no = split(lanes, mask, condition(lanes, mask))
             a = body(lanes, yes) if yes.count else yes
             b = orelse(lanes, no) if no.count else no
             if a.count + b.count == mask.count:
                 return mask
             return lanes.either(a, b)
 
-        return step
+        if not any(part.waits for part in parts):
+            return Step(VOID, step)
+        condition, body, orelse = [waiting(part) for part in parts]
 
-    def _test_of(self, node: ast.If | ast.While, test: Value) -> Callable[[Lanes, Mask], Any]:
-        """The test, whose answer a watched thread shows."""
-        condition = is_true(test).run
+        def step_waiting(lanes: Lanes, mask: Mask) -> Waiting:
+            seen = yield from condition(lanes, mask)
+            yes, no = a, b = split(lanes, mask, seen)
+            if yes.count:
+                a = yield from body(lanes, yes)
+            if no.count:
+                b = yield from orelse(lanes, no)
+            if a.count + b.count == mask.count:
+                return mask
+            return lanes.either(a, b)
 
-        def run(lanes: Lanes, mask: Mask) -> Any:
-            seen = condition(lanes, mask)
+        return Step(VOID, step_waiting, waits=True)
+
+    def _While(self, node: ast.While) -> Step:
+        def show(lanes: Lanes, mask: Mask, seen: Any) -> Any:
+            """The test's answer, which a watched thread shows."""
             if lanes.watch is not None:
                 lanes.watch.note_test(node, self.source, lanes, mask, seen)
             return seen
 
-        return run
-
-    def _While(self, node: ast.While) -> Step:
-        going = self._test_of(node, as_value(self.translate(node.test)))
-        return self._loop(node, lambda lanes, mask: (going, _go_on, _go_on))
+        going = computed(BOOL, [is_true(as_value(self.translate(node.test)))], show)
+        nothing = computed(VOID, [], lambda lanes, mask: (going.run, _go_on, _go_on))
+        return self._loop(node, nothing, going.waits)
 
     def _For(self, node: Any) -> Step:
         if not isinstance(node.target, ast.Name):
@@ -341,12 +396,12 @@ class Translation:
         if name in self.variables and not same(self.variables[name].type, kind):
             raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
         slot, count = self.new_temporary(kind)
-        put = self._assign_name(node.target, count)
-        begin, end, by = (cast(x, kind, checked=False).run for x in (start, stop, step))
+        put = self._assign_name(node.target, count).run
+        limits = [cast(x, kind, checked=False) for x in (start, stop, step)]
 
-        def ready(lanes: Lanes, mask: Mask) -> tuple[Callable, Any, Any]:
+        def ready(lanes: Lanes, mask: Mask, first: Any, last: Any, each: Any) -> tuple[Callable, Any, Any]:
             at = lanes.held[slot]
-            at.value, last, each = begin(lanes, mask), end(lanes, mask), by(lanes, mask)
+            at.value = first
             falls = each < 0
 
             def goes_on(lanes: Lanes, mask: Mask) -> Any:
@@ -368,21 +423,27 @@ class Translation:
 
             return goes_on, before, after
 
-        return self._loop(node, ready)
+        return self._loop(node, computed(VOID, limits, ready), False)
 
-    def _loop(self, node: Any, ready: Callable) -> Step:
-        """`ready` returns a loop's test, and what to do before and after each round."""
+    def _loop(self, node: Any, ready: Value, test_waits: bool) -> Step:
+        """`ready` gives a loop's test, which may wait, and what to do before and after each round."""
         if node.orelse:
             raise Problem("a loop has no else", NotImplementedError)
         body = self.inner(node.body)
+        run_body, body_waits = body.run, body.waits
         site, (why, fix) = Site(self.source, node), advice.endless(node, self.source.tree)
+        begin = waiting(ready)
 
-        def step(lanes: Lanes, mask: Mask) -> Mask:
-            test, before, after = ready(lanes, mask)
+        def step(lanes: Lanes, mask: Mask) -> Waiting:
+            test, before, after = yield from begin(lanes, mask)
             here, rounds = mask, 0
             lanes.loops.append([lanes.nobody, lanes.nobody])
             while True:
-                stay, leave = lanes.split(here, test(lanes, here))
+                if test_waits:
+                    seen = yield from test(lanes, here)
+                else:
+                    seen = test(lanes, here)
+                stay, leave = lanes.split(here, seen)
                 if leave.count:  # otherwise we keep the mask, which may be the same for all blocks
                     here = stay
                     _leave(lanes, leave, LEFT)
@@ -396,7 +457,10 @@ class Translation:
                     raise site.wrong(Endless, what, _WAITS, lanes.first_of(here.on))
                 rounds += 1
                 before(lanes, here)
-                here = body(lanes, here)
+                if body_waits:
+                    here = yield from run_body(lanes, here)
+                else:
+                    here = run_body(lanes, here)
                 here, lanes.loops[-1][AGAIN] = lanes.either(here, lanes.loops[-1][AGAIN]), lanes.nobody
                 if not here.count:
                     break
@@ -406,10 +470,11 @@ class Translation:
                 return mask
             return done
 
-        return step
+        return Step(VOID, step, waits=True)
 
     def _Break(self, node: ast.Break | ast.Continue) -> Step:
-        return lambda lanes, mask: _leave(lanes, mask, AGAIN if isinstance(node, ast.Continue) else LEFT)
+        way = AGAIN if isinstance(node, ast.Continue) else LEFT
+        return Step(VOID, lambda lanes, mask: _leave(lanes, mask, way))
 
     _Continue = _Break
 
@@ -418,7 +483,7 @@ class Translation:
         if not self.is_device:
             if value != Known(None):
                 raise Problem("a kernel returns nothing: write the result into an array", ValueError)
-            return lambda lanes, mask: lanes.exit(mask)
+            return Step(VOID, lambda lanes, mask: lanes.exit(mask))
         if value == Known(None):
             given = Value(VOID, lambda lanes, mask: None)
         else:
@@ -427,13 +492,13 @@ class Translation:
         if not same(result.type, given.type):
             raise Problem(f"this function returns {result.type} elsewhere, and here {given.type}", ValueError)
 
-        def step(lanes: Lanes, mask: Mask) -> Mask:
+        def go_back(lanes: Lanes, mask: Mask, value: Any) -> Mask:
             """The threads go back to the caller, with this value. Other threads may have gone back before."""
-            if (value := given.run(lanes, mask)) is not None:
+            if value is not None:
                 lanes.assign(mask, result.slot, value, site)
             return lanes.nobody
 
-        return step
+        return computed(VOID, [given], go_back)
 
     # -- expressions: names and attributes -------------------------------------------------------
 
@@ -485,15 +550,15 @@ class Translation:
             found = _compute_now(getattr, owner.obj, node.attr)
             self.note_constant(node, found)
             return name_of(found)
-        run, name = owner.run, node.attr
+        name = node.attr
         if isinstance(owner.type, ArrayType) and not owner.type.is_shared:
             if name == "ndim":
                 return Known(owner.type.ndim)
             if name == "size":
-                return Value(SIZE, lambda lanes, mask: np.int64(math.prod(run(lanes, mask).shape)))
+                return computed(SIZE, [owner], lambda lanes, mask, array: np.int64(math.prod(array.shape)))
             if name in ("shape", "strides"):
                 sizes = Tuple((SIZE,) * owner.type.ndim, True)
-                return Value(sizes, lambda lanes, mask: tuple(map(np.int64, getattr(run(lanes, mask), name))))
+                return computed(sizes, [owner], lambda lanes, mask, array: tuple(map(np.int64, getattr(array, name))))
         what = f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim"
         raise Problem(what, AttributeError)
 
@@ -518,18 +583,20 @@ class Translation:
         count = len(indices.type.types)
         if count < owner.type.ndim:  # a view: what's left after the first axes
 
-            def view(lanes: Lanes, mask: Mask) -> Ref:
-                part, axis, offset = owner.run(lanes, mask)
-                steps = [as_index(k) * stride for k, stride in zip(indices.run(lanes, mask), part.strides[axis:])]
+            def view(lanes: Lanes, mask: Mask, whole: Ref, index: tuple) -> Ref:
+                part, axis, offset = whole
+                steps = [as_index(k) * stride for k, stride in zip(index, part.strides[axis:])]
                 return Ref(part, axis + count, sum(steps, offset))
 
-            return Value(ArrayType(owner.type.dtype, owner.type.ndim - count), view, owner.origin, node)
+            found = computed(ArrayType(owner.type.dtype, owner.type.ndim - count), [owner, indices], view)
+            return found._replace(origin=owner.origin, node=node)
         site = Site(self.source, node)
         find = _element_finder(owner, indices, site)
         kind = owner.type.dtype
+        element = accessed(kind, [find], lambda lanes, mask, to: memory.load(lanes, mask, to, site))
         if held_as(kind) == kind:
-            return Value(kind, lambda lanes, mask: memory.load(lanes, mask, find(lanes, mask), site))
-        return Value(kind, lambda lanes, mask: as_type(memory.load(lanes, mask, find(lanes, mask), site), kind))
+            return element
+        return computed(kind, [element], lambda lanes, mask, value: as_type(value, kind))
 
     def indices(self, owner: Value, index: Expression, node: Any) -> Value:
         """The index of each axis, all in one. Raises `Problem` if there are too many, or if one isn't an integer."""
@@ -577,7 +644,9 @@ class Translation:
         if isinstance(x, Known) and isinstance(y, Known):
             return Known((x.obj and y.obj) if is_and else (x.obj or y.obj))
         apply("logical_and", (x, y))  # refuses what isn't true or false
-        left, right = is_true(as_value(x)).run, is_true(as_value(y)).run
+        parts = is_true(as_value(x)), is_true(as_value(y))
+        both = operator.and_ if is_and else operator.or_
+        left, right = [part.run for part in parts]
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             mask.spend(OPERATION)
@@ -585,12 +654,22 @@ class Translation:
             rest = lanes.mask(mask.on & (seen if is_and else ~seen))
             if not rest.count:
                 return seen
-            other = right(lanes, rest)
-            if is_and:
-                return seen & other
-            return seen | other
+            return both(seen, right(lanes, rest))
 
-        return Value(BOOL, run)
+        if not any(part.waits for part in parts):
+            return Value(BOOL, run)
+        left, right = [waiting(part) for part in parts]
+
+        def run_waiting(lanes: Lanes, mask: Mask) -> Waiting:
+            mask.spend(OPERATION)
+            seen = yield from left(lanes, mask)
+            rest = lanes.mask(mask.on & (seen if is_and else ~seen))
+            if not rest.count:
+                return seen
+            other = yield from right(lanes, rest)
+            return both(seen, other)
+
+        return Value(BOOL, run_waiting, waits=True)
 
     def _IfExp(self, node: ast.IfExp) -> Expression:
         test, x, y = self.translate(node.test), self.translate(node.body), self.translate(node.orelse)
@@ -599,18 +678,34 @@ class Translation:
         x, y = _like(x, y), _like(y, x)
         if not same(x.type, y.type):
             raise Problem(f"one side is {x.type} and the other {y.type}")
-        condition, first, second = is_true(test).run, x.run, y.run
+        parts = is_true(test), x, y
+        condition, first, second = [part.run for part in parts]
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             seen = condition(lanes, mask)
             yes, no = lanes.split(mask, seen)
-            if not (yes.count and no.count):
-                if yes.count:
-                    return first(lanes, yes)
+            if not yes.count:
                 return second(lanes, no)
+            if not no.count:
+                return first(lanes, yes)
             return np.where(seen, first(lanes, yes), second(lanes, no))
 
-        return Value(x.type, run)
+        if not any(part.waits for part in parts):
+            return Value(x.type, run)
+        condition, first, second = [waiting(part) for part in parts]
+
+        def run_waiting(lanes: Lanes, mask: Mask) -> Waiting:
+            seen = yield from condition(lanes, mask)
+            yes, no = lanes.split(mask, seen)
+            if not yes.count:
+                return (yield from second(lanes, no))
+            if not no.count:
+                return (yield from first(lanes, yes))
+            a = yield from first(lanes, yes)
+            b = yield from second(lanes, no)
+            return np.where(seen, a, b)
+
+        return Value(x.type, run_waiting, waits=True)
 
     def _Call(self, node: ast.Call) -> Expression:
         called = self.translate(node.func)
@@ -675,10 +770,13 @@ def _name_of_function(function: Any) -> str | None:
     return None
 
 
-def _element_finder(owner: Value, indices: Value, site: Site) -> Callable[[Lanes, Mask], Reach]:
+def _element_finder(owner: Value, indices: Value, site: Site) -> Value:
     """Returns what finds an element for each thread."""
-    array, index = owner.run, indices.run
-    return lambda lanes, mask: reach(lanes, mask, array(lanes, mask), index(lanes, mask), site)
+
+    def find(lanes: Lanes, mask: Mask, array: Ref, index: Any) -> Reach:
+        return reach(lanes, mask, array, index, site)
+
+    return computed(VOID, [owner, indices], find)
 
 
 def _convert_to(given: Value, to: Any, what: str, advised: str) -> Value:
@@ -709,17 +807,25 @@ def call_of(source: Source, caller: Translation, args: list[Expression]) -> Valu
     result = made.variables.get("return", Variable(VOID, -1, frozenset()))
     end = Site(source, source.tree)
 
-    def run(lanes: Lanes, mask: Mask) -> Any:
-        values = [argument.run(lanes, mask) for argument in given]
+    def begin(lanes: Lanes, mask: Mask, *values: Any) -> None:
         for slot in own:
             lanes.held[slot].given = NOBODY
         for slot, value in zip(own, values):  # the parameters come first
             lanes.held[slot].put(value)
-        made.body(lanes, mask)
+
+    def finish(lanes: Lanes, mask: Mask, *done: Any) -> Any:
         if same(result.type, VOID):
             return None
         return lanes.value_of(mask, result.slot, end, "this thread gets to the end without a return.")
 
+    def run(lanes: Lanes, mask: Mask) -> Any:
+        begin(lanes, mask, *[argument.run(lanes, mask) for argument in given])
+        body(lanes, mask)
+        return finish(lanes, mask)
+
+    parts, body = [computed(VOID, given, begin), made.body], made.body.run
+    if any(part.waits for part in parts):
+        return computed(result.type, parts, finish)._replace(origin=result.origin)
     return Value(result.type, run, result.origin)
 
 
@@ -729,7 +835,7 @@ def _leave(lanes: Lanes, mask: Mask, way: int) -> Mask:
 
 
 def _one_of(several: Value, k: int) -> Value:
-    return Value(several.type.types[k], lambda lanes, mask: several.run(lanes, mask)[k])
+    return computed(several.type.types[k], [several], lambda lanes, mask, values: values[k])
 
 
 def _known_values(parts: Sequence[Expression]) -> list[Any] | None:
@@ -762,5 +868,5 @@ def _like(x: Expression, other: Expression) -> Value:
     return cast(x, scalar_type(other))
 
 
-def _go_on(lanes: Lanes, mask: Mask) -> None:
+def _go_on(lanes: Lanes, mask: Mask, *done: Any) -> None:
     """All threads go on."""

@@ -2,7 +2,7 @@
 
 import ast
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from .lanes import FUNCTION, OPERATION, Lanes, Mask
 from .types import BOOL, ArrayType, Tuple, held_as, is_number, number_as, signature, signature_with_result, type_of
 
 Run = Callable[[Lanes, Mask], Any]
+Waiting = Generator[None, None, Any]  # yields where another warp may come first, and returns a result
 
 
 class Name:
@@ -40,15 +41,68 @@ class Known(NamedTuple):
 
 class Value(NamedTuple):
     """What each thread computes: its type, and how to get it. If it's an array, `origin` names the arguments that it
-    may be a part of, and `node` is its place in the text."""
+    may be a part of, and `node` is its place in the text. If it `waits`, `run` is a generator: see `Waiting`."""
 
     type: Any
     run: Run
     origin: frozenset[str] = frozenset()
     node: Any = None
+    waits: bool = False
 
 
 Expression = Known | Value
+
+
+def computed(kind: Any, parts: Sequence[Value], compute: Callable[..., Any]) -> Value:
+    """What ``compute(lanes, mask, *values)`` makes of the values of its parts. It waits if one of them does."""
+    runs = [part.run for part in parts]
+    if any(part.waits for part in parts):
+        return Value(kind, _after(parts, compute), waits=True)
+    if len(runs) == 1:
+        (first,) = runs
+        return Value(kind, lambda lanes, mask: compute(lanes, mask, first(lanes, mask)))
+    return Value(kind, lambda lanes, mask: compute(lanes, mask, *[run(lanes, mask) for run in runs]))
+
+
+def accessed(kind: Any, parts: Sequence[Value], access: Callable[..., Any]) -> Value:
+    """What ``access(lanes, mask, *values)`` gives, which touches memory. Another warp may come first."""
+    return Value(kind, _after(parts, access, is_access=True), waits=True)
+
+
+def _after(
+    parts: Sequence[Value], compute: Callable[..., Any], cost: int | None = None, is_access: bool = False
+) -> Run:
+    """What computes the parts, some of which wait, and then the value. The cost is spent first, as without waiting."""
+    runs = [(part.run, part.waits) for part in parts]
+
+    def run(lanes: Lanes, mask: Mask) -> Waiting:
+        if cost is not None:
+            mask.spend(cost)
+        values = []
+        for part, waits in runs:
+            if waits:
+                value = yield from part(lanes, mask)
+            else:
+                value = part(lanes, mask)
+            values.append(value)
+        if is_access and lanes.gives_way and lanes.rng.random() < lanes.gives_way:
+            yield
+        return compute(lanes, mask, *values)
+
+    return run
+
+
+def waiting(x: Value) -> Callable[[Lanes, Mask], Waiting]:
+    """What computes `x` as a generator, even if nothing in it waits."""
+    if x.waits:
+        return x.run
+    return _after([x], lambda lanes, mask, value: value)
+
+
+def run_to_end(steps: Waiting) -> None:
+    """Run it in one go: with all threads in step, nothing has to wait."""
+    for _ in steps:
+        pass
 
 
 def as_value(x: Expression) -> Value:
@@ -74,7 +128,7 @@ def _describe(x: Any) -> str:
 def pack(parts: Sequence[Value]) -> Value:
     """Several values in one, such as the index ``i, j``."""
     types = Tuple(tuple(part.type for part in parts))
-    return Value(types, lambda lanes, mask: tuple([part.run(lanes, mask) for part in parts]))
+    return computed(types, parts, lambda lanes, mask, *values: values)
 
 
 def scalar_type(x: Expression) -> np.dtype:
@@ -108,7 +162,10 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
         raise Problem(f"{kind} doesn't become {to} by itself{hint(kind, to)}")
     if kind.kind == "c" and to.kind not in "cb":
         warn_at_call("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
-    return Value(to, lambda lanes, mask: as_type(x.run(lanes, mask), to))
+    run = x.run
+    if x.waits:
+        return computed(to, [x], lambda lanes, mask, value: as_type(value, to))
+    return Value(to, lambda lanes, mask: as_type(run(lanes, mask), to))
 
 
 def as_type(value: Any, to: np.dtype) -> Any:
@@ -170,7 +227,7 @@ def apply(name: str, operands: Sequence[Expression], rule: str = "", gives: np.d
         raise Problem(f"{name} doesn't take {' and '.join(map(str, types))}")
     wanted, out = found
     try:
-        runs = [cast(x, kind).run for x, kind in zip(operands, wanted)]
+        parts = [cast(x, kind) for x, kind in zip(operands, wanted)]
     except Problem:
         if {kind.kind for kind in types} == {"i", "u"}:
             raise Problem(f"{' and '.join(map(str, types))} don't mix{UNSIGNED}") from None
@@ -182,7 +239,7 @@ def apply(name: str, operands: Sequence[Expression], rule: str = "", gives: np.d
         else:
             compute = _ON_INTEGERS[name]
     cost = OPERATION if name in _PLAIN or name == "not" else FUNCTION
-    held = held_as(out)
+    held, runs = held_as(out), [part.run for part in parts]
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         mask.spend(cost)
@@ -191,6 +248,11 @@ def apply(name: str, operands: Sequence[Expression], rule: str = "", gives: np.d
             return value
         return as_type(value, held)
 
+    def finish(lanes: Lanes, mask: Mask, *values: Any) -> Any:
+        return as_type(compute(*values), held)
+
+    if any(part.waits for part in parts):
+        return Value(out, _after(parts, finish, cost), waits=True)
     return Value(out, run)
 
 

@@ -21,6 +21,7 @@ from .lanes import Lanes
 from .source import Site, Source
 from .translate import Program
 from .types import Tuple, held_as, numpys_types
+from .values import run_to_end
 
 _AT_ONCE = 1 << 16  # elements; more wouldn't fit into a processor's cache
 
@@ -136,6 +137,6 @@ class _Elements:
             padded = np.zeros(lanes.shape, held_as(kind))
             padded[0, : self.threads] = value
             lanes.held[slot].put(padded)
-        self.program.run(lanes, lanes.top)
+        run_to_end(self.program.run(lanes, lanes.top))
         missing = "this element gets to the end without a return."
         return lanes.value_of(lanes.top, self.program.result_slot, end, missing)

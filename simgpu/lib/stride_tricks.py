@@ -7,12 +7,13 @@ import numpy as np
 from ..creation import asarray
 from ..dispatch import call
 from ..memory import Stored
+from ..meta import view_by_strides
 from ..surface import getter, lister
 
 
 def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
     """A view of the memory of `x` with this shape and these steps in bytes. Nothing checks that it stays inside."""
-    return x.in_same_memory(np.lib.stride_tricks.as_strided(x.host_values, shape, strides))
+    return x.in_same_memory(view_by_strides(x.host_values, shape, strides))
 
 
 def sliding_window_view(

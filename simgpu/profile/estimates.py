@@ -9,7 +9,7 @@ from ..device import Card, Device
 from ..memory import Stored
 from ..places import estimating
 from ..presets import Preset, preset
-from ..shapes import TooLargeError, outcome
+from ..shapes import outcome
 from .recording import Receipt
 from .seconds import Seconds
 
@@ -45,16 +45,7 @@ class Estimated(Card):
         super().__init__(0, like if first_use else like._replace(first_use=0.0, start=0.0), host=HostClock())
         self.estimate = self
         if shapes_only:
-            self.instead = self._outcome
-
-    def _outcome(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
-        """`outcome`. What's too large for this computer is nearly always too large for the card: that's the error."""
-        try:
-            return outcome(function, *args, **kwargs)
-        except TooLargeError as error:
-            if self.pool.used + error.nbytes > self.pool.capacity:
-                self.pool.make_room(error.nbytes)
-            raise
+            self.instead = outcome
 
     def receive(self, x: Any) -> Any:
         """A copy, even of an array that's on a simulated GPU already. Receipts don't count it."""

@@ -8,6 +8,7 @@ import pytest
 from fluxlite_course import crossing, crossover
 from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson06.pictures import crossover_explorer
+from fluxlite_course.scenes.lanes import RIGHT
 
 XS, YS = crossing.axes_of(crossing.SIZES)
 
@@ -58,10 +59,18 @@ def test_a_wrong_number_is_noticed(two_cards):
 # -- the race ---------------------------------------------------------------------------------------------------------
 
 
-def test_in_the_race_what_is_full_is_what_is_done():
+def test_in_the_race_what_is_seen_is_what_is_done():
     scene = race([1, 64])
+    groups = [part for part in scene.picture.parts() if "data-n" in part.attributes]
+    ends = [
+        [[box.attributes["x"] + box.attributes["width"] for box in part.inside] for lane in group.inside
+         for part in lane.inside if part.attributes.get("class") in ("op host", "op compute")]
+        for group in groups
+    ]  # fmt: skip
     for state, sentence in enumerate(scene.sentences):
-        only = (value for (_, name), value in at_state(scene, state).items() if name == "only")
-        cpu, host, gpu = (last - first + 1 for first, last in only)
+        if scene.along[state] > RIGHT - 20:
+            continue  # zoomed out
+        seen = ends[state * 2 // len(scene.sentences)]
+        cpu, host, gpu = (sum(end <= scene.along[state] + 0.2 for end in lane) for lane in seen)
         said = re.search(r"has done (?:all )?(\d+).* given (?:all )?(\d+).* carried out (?:all )?(\d+)", sentence)
         assert [cpu, host, gpu] == [int(number) for number in said.groups()]

@@ -14,6 +14,7 @@ from fluxlite_course.lesson01.pictures import copy_times
 from fluxlite_course.lesson03.pictures import RATES, balls, path
 from fluxlite_course.lesson07.pictures import DIGITS, crossing_lines, two_lines, wave_lanes
 from fluxlite_course.lesson12.pictures import busy
+from fluxlite_course.scenes.lanes import RIGHT
 
 
 def test_in_the_race_the_gpu_wins_with_many_waves():
@@ -27,8 +28,21 @@ def test_in_the_race_the_gpu_wins_with_many_waves():
         assert (np.diff(counts, axis=0) >= 0).all() and (counts[:, 2] <= counts[:, 1]).all()
         operations = counts[-1, 2]
         assert counts[0].tolist() == [0, 0, 0] and counts[-1, 1] == operations
-        done = [list(counts[:, lane] == operations).index(True) for lane in (0, 2) if counts[-1, lane] == operations]
-        assert (len(done) == 1) if first == "GPU" else done[0] < done[1]
+        assert counts[-1].tolist() == [operations] * 3, "a loser isn't there at the end"
+        cpu, gpu = (list(counts[:, lane] == operations).index(True) for lane in (0, 2))
+        assert (cpu < gpu) == (first == "CPU")
+
+
+def test_the_race_gives_nothing_away_and_zooms_out_to_the_losers_end():
+    scene = race([1, 65_536])
+    names = [knob.options for knob in scene.knobs]
+    begin = [scene.picture.markup(names[1].index("0 s") + n * len(names[1]), hidden=False) for n in (0, 1)]
+    frames = [re.sub('<svg class="glide".*?</svg>', "", each, flags=re.DOTALL) for each in begin]
+    assert "23" not in frames[0] and frames[0].replace("of 25", "of 24") == frames[1], "the frame tells who wins"
+    for wave, last in zip(names[0], ("431 µs", "4.16 ms")):
+        at_the_end = scene.settings.index({"waves trained at once": wave, "time": names[1][-1]})
+        assert f">{last}</text>" in scene.picture.markup(at_the_end) and scene.along[at_the_end] <= RIGHT
+    assert "<p>After 4.16 ms: the CPU has done all" in scene.still()
 
 
 def test_the_race_takes_as_long_as_the_crossover_says():
@@ -128,12 +142,14 @@ def test_each_way_to_use_two_cards_is_done_in_its_own_time(two_cards):
     assert float(times["both"]) < float(times["one"])
 
 
-def test_a_copy_from_card_to_card_is_drawn_from_lane_to_lane(two_cards):
+def test_a_copy_from_card_to_card_says_so_and_so_does_who_waits(two_cards):
     first, second = two_cards
     x = first(np.ones((512, 512), np.float32))
     with fl.receipt() as receipt:
         there = second(x @ x), second(x)
         with second:
             there[0] @ there[1]
-    drawn = [part for part in busy({"split": {1: receipt}}).picture.parts() if part.attributes.get("class") == "rest"]
-    assert len(drawn) == receipt.device_to_device.count == 2
+    drawn = [part.attributes.get("aria-label", "") for part in busy({"split": {1: receipt}}).picture.parts()]
+    told = [words for words in drawn if words.startswith("copy of 1.05 MB from card 0 to card 1: ")]
+    assert len(told) == receipt.device_to_device.count == 2
+    assert any(words.startswith("card 1 waits: ") for words in drawn)

@@ -34,12 +34,10 @@ test_right_answers = right(
 
 def test_the_check_expects_what_the_race_shows():
     scene = race()
-    time = scene.settings[-1]["time"]
-    ends = {waves: scene.at(time=time, **{"waves trained at once": waves}) for waves in ("4,096", "16,384")}
+    ends = {waves: scene.at(time="435 µs", **{"waves trained at once": waves}) for waves in ("4,096", "16,384")}
     assert "the CPU has done all 23 " in ends["4,096"]
     assert "the CPU has done 9 of 24 " in ends["16,384"] and "carried out all 24" in ends["16,384"]
 
 
 def test_a_bug_that_only_wastes_time_is_not_ruled_out():
-    assert question("00-A").right == "a"
     assert "Two totals can't rule out one that only wastes time." in question("00-A").replies["d"]

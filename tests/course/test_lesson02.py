@@ -220,7 +220,8 @@ def test_trees_draws_each_array_where_it_is():
     model = fl.Chain(fl.Dense(2, 1, np.tanh), fl.softmax)
     with fl.simulate_gpu():
         scene = trees({"here": model, "there": fl.gpu(model)})
-    here, there = repr(scene).split(". there: ")
+    assert repr(scene) == "here: 2 arrays on the CPU. there: 2 arrays on the GPU."
+    here, there = scene.picture.attributes["aria-label"].removeprefix("Where each array is. ").split(". there: ")
     assert here.startswith("here: C Chain, C layers[0]: Dense, C weight: float32 (1, 2), ")
     assert "G weight: float32 (1, 2)" in there and there.endswith("layers[1]: function softmax.")
     assert {"here", "there", "C", "G"} <= {part.text for part in scene.picture.parts()}
@@ -230,5 +231,7 @@ def test_with_functor_the_model_moves_and_without_it_is_a_shut_box():
     with fl.simulate_gpu():
         scene = functor_switch()
     stayed, moved = scene.sentences
-    assert "a shut box" in stayed and "G " not in stayed and "shut box" not in moved
-    assert moved.count("C weight") == 2 and moved.count("G weight") == 2
+    assert stayed == "m: 4 arrays on the CPU, in a shut box. gpu(m): 4 arrays on the CPU, in a shut box."
+    assert moved == "m: 4 arrays on the CPU. gpu(m): 4 arrays on the GPU."
+    assert f"<p>{moved}</p>" in scene.still()
+    assert scene.picture.attributes["aria-label"].count("G weight") == 2

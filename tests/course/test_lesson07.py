@@ -85,6 +85,83 @@ def wave_by_wave(w1, w2, x, y):
     return sum(sequence_loss(w1, w2, x[:, i : i + 1], y[:, i : i + 1]) for i in range(n)) / n
 
 
+def one_step(point, target, h, w1, w2, detached=False):
+    def loss(w1, w2):
+        out, after = step(point, h, w1, w2)
+        return np.mean((out - target) ** 2) / 2, after
+
+    return fl.withgradient(loss, w1, w2)
+
+
+def make_epoch(x, y, w1, w2, replayed=True, reads=False, moves=False, over_steps=1, half=1, learns=True):
+    if not moves:
+        x, y = fl.gpu((x, y))
+
+    def epoch():
+        h, total = memory_for(x), 0
+        if moves:
+            h = fl.gpu(h)
+        for point, target in zip(x, y):
+            if moves:
+                point, target = fl.gpu((point, target))
+            (error, h), (g1, g2) = one_step(point, target, h, w1, w2)
+            if learns:
+                w1[...] -= 0.1 * g1
+                w2[...] -= 0.1 * g2
+            total = total + (float(error) if reads else error)
+        return total * half / over_steps
+
+    return fl.captured(epoch) if replayed else epoch
+
+
+def an(**changed):
+    return lambda *arrays: make_epoch(*arrays, **changed)
+
+
+def step_by_step(x, y, w1, w2):
+    x, y = fl.gpu((x, y))
+
+    @fl.captured
+    def take_step(point, target, h):
+        (error, h), (g1, g2) = one_step(point, target, h, w1, w2)
+        w1[...] -= 0.1 * g1
+        w2[...] -= 0.1 * g2
+        return error, h
+
+    def epoch():
+        h, total = memory_for(x), 0
+        for point, target in zip(x, y):
+            error, h = take_step(point, target, h)
+            total = total + error
+        return total
+
+    return epoch
+
+
+def on_the_hosts_own(x, y, w1, w2):
+    here = fl.cpu((w1, w2))
+    run = make_epoch(x, y, *here, moves=False, replayed=False)
+
+    def epoch():
+        total = run()
+        w1[...] = fl.gpu(here[0])
+        w2[...] = fl.gpu(here[1])
+        return total
+
+    return epoch
+
+
+def with_copies(x, y, w1, w2):
+    return lambda: make_epoch(x, y, w1.copy(), w2.copy(), replayed=False)()
+
+
+def remembered(x, y, w1, w2):
+    """Plays all epochs at once, and then says what they gave."""
+    run = make_epoch(x, y, w1, w2, replayed=False)
+    losses = iter([float(run()) for _ in range(4)])
+    return lambda: next(losses)
+
+
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("07.1", [predict_one_by_one], "there's still a loop over the waves"),
     ("07.1", [lambda x, w1, w2: predict(x, w1, w2, forgets=True)], "keeps it from step to step"),
@@ -115,6 +192,18 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("07.2", [the_other(half=1)], "the ½ is missing"),
     ("07.2", [the_other(over_steps=np.mean)], "the mean over the 20 steps"),
     ("07.2", [the_other(detached=True)], "its gradient for w1 isn't"),
+    ("07.3", [an(moves=True, reads=True, replayed=False)], "each point is still copied"),
+    ("07.3", [an(reads=True, replayed=False)], "each loss is still read"),
+    ("07.3", [an(replayed=False)], "nothing is replayed"),
+    ("07.3", [step_by_step], "a step is one order now"),
+    ("07.3", [an(over_steps=20)], "you take the mean over the 20 steps"),
+    ("07.3", [an(half=2)], "the ½ is missing"),
+    ("07.3", [an(learns=False)], "w1 and w2 stay as they were"),
+    ("07.3", [with_copies], "w1 isn't"),
+    ("07.3", [remembered], "w1 isn't"),
+    ("07.3", [lambda *arrays: 6.2], "what make_epoch returns isn't a function"),
+    ("07.3", [lambda *arrays: None], "what make_epoch returns isn't a function"),
+    ("07.3", [lambda *arrays: lambda: None], "epoch returned None"),
 )
 
 
@@ -148,12 +237,15 @@ test_right_answers_other_than_the_lessons_own = right(
     ("07.2", [sequence_loss]),
     ("07.2", [by_halves]),
     ("07.2", [lambda w1, w2, x, y: sequence_loss(y=y, x=x, w2=w2, w1=w1)]),
+    ("07.3", [make_epoch]),
+    ("07.3", [lambda *arrays: (lambda replayed: lambda: float(replayed()))(make_epoch(*arrays))]),
 )
 
 
 test_a_puzzle_counts_only_on_the_gpu = played(
     ("07-1", "sequence_loss", sequence_loss, "at par"),
     ("07-1", "sequence_loss", by_halves, "244 launches"),
+    ("07-2", "make_epoch", make_epoch, "at par"),
     ("07-1", "sequence_loss", on_the_host, "arrays were copied to the host"),
     ("07-1", "sequence_loss", lambda *arrays: 6.2, "not right"),
 )

@@ -1,12 +1,20 @@
 """Lesson 16's checks: each likely wrong answer gets its own helpful message."""
 
+import json
+import pickle
+from pathlib import Path
+
 import numpy as np
+import pytest
 from answers import EqualToAll, not_right, right
 
 import fluxlite as fl
 from fluxlite_course import start
 from fluxlite_course.kit.exercises import judge
 from fluxlite_course.lesson16.pictures import QUESTIONS, decision
+from fluxlite_course.lesson16.processes import RECORDED, elsewhere, fresh, recorded
+
+ROOT = Path(__file__).parents[2]
 
 
 def with_gpu(model, x):
@@ -155,3 +163,51 @@ def test_the_questions_are_those_that_get_device_asks():
         assert fl.get_device().backend == "AMDGPU"
         with fl.simulate_gpu():
             assert fl.get_device().backend == "Simulated" and fl.get_device("CUDA").backend == "CUDA"
+
+
+# -- programs in a process of their own --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pickles(tmp_path):
+    """What the lesson has saved before it looks at it elsewhere."""
+    with fl.simulate_gpu(like="NVIDIA T4"):
+        model = fl.gpu(fl.Chain(fl.Dense(64, 32, fl.relu), fl.Dense(32, 10)))
+        (tmp_path / "gpu.pickle").write_bytes(pickle.dumps(model))
+        (tmp_path / "cpu.pickle").write_bytes(pickle.dumps(fl.cpu(model)))
+    return tmp_path
+
+
+def seen(run, folder, capsys):
+    """What the lesson shows of this program."""
+    if "pickle" in run["program"]:
+        said = elsewhere(run["program"], folder).split(". ")[0]
+        return capsys.readouterr().out + said
+    fresh(run["program"], **run["variables"])
+    return capsys.readouterr().out.rstrip()
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_program_of_the_lessons_prints_what_is_recorded(number, pickles, monkeypatch, capsys):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    run = recorded()[number]
+    assert seen(run, pickles, capsys) == run["printed"]
+
+
+def test_where_no_program_can_be_started_it_shows_what_is_recorded(no_programs, tmp_path, capsys):
+    for run in recorded():
+        assert seen(run, tmp_path, capsys) == f"{RECORDED}\n{run['printed']}"
+    fresh("print(1)")
+    assert capsys.readouterr().out.startswith(f"{RECORDED}\nnothing, since the lesson's own programs")
+
+
+def test_what_is_recorded_is_of_the_programs_in_the_notebook():
+    notebook = json.loads((ROOT / "notebooks" / "16-coming-from-flux.ipynb").read_text("utf-8"))
+    code = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
+    assert len(recorded()) == code.count("fresh(program") + code.count("elsewhere(") == 5
+    for run in recorded():
+        assert f'"{run["program"]}"' in code or f'"""{run["program"]}"""' in code
+        assert all(
+            f'{name}="{value}"' in code for name, value in run["variables"].items() if "pickle" not in run["program"]
+        )

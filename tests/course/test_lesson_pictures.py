@@ -55,6 +55,13 @@ def test_the_program_in_a_fresh_process_has_its_phases():
     assert all(seconds > 0 and seconds.kind == "measured" for seconds in phases.values())
 
 
+def test_where_no_program_can_be_started_its_phases_are_recorded_ones(no_programs):
+    phases = program_phases()
+    assert list(phases)[0].startswith("start Python") and "train: 199 epochs" in phases
+    assert all(seconds > 0 and seconds.kind == "recorded" for seconds in phases.values())
+    assert "import Matplotlib" in repr(time_bars(phases)) and "measured" not in repr(time_bars(phases))
+
+
 # -- lesson 09's pictures --------------------------------------------------------------------------------------------
 
 

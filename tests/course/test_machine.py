@@ -5,7 +5,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite_course.scenes.machine import GUESSES, machine
-from simgpu.profile import bars_of, duration
+from simgpu.profile import duration
 
 COPIES = "W = fl.gpu(np.ones((200, 500), np.float32))\nh = np.tanh(W @ W.T)\nback = fl.cpu(h)"
 LINES = [1, 2, 2, 3, 3]  # copy, matmul, tanh, copy back, the wait for it
@@ -33,21 +33,16 @@ def test_each_state_says_what_the_receipt_says(receipt):
     assert scene.settings[-1]["time"] == duration(receipt.seconds)
 
 
-def test_the_lanes_bars_are_the_receipts_times(receipt):
-    picture = machine(receipt, COPIES, LINES).picture
-    drawn = [part.attributes for part in picture.parts() if str(part.attributes.get("class")).startswith("bar ")]
-    bars = [bar for moment in receipt.timeline() for bar in bars_of(moment) if bar.end > bar.start]
-    assert [bar.look for bar in bars] == [part["class"].split()[1] for part in drawn]
-    whole, left, width = float(receipt.seconds), 104, 632 - 104
-    for bar, part in zip(bars, drawn):
-        assert part["x"] == pytest.approx(left + width * bar.start / whole, abs=0.1)
-        assert part["width"] == pytest.approx(width * (bar.end - bar.start) / whole, abs=0.2)
+def test_there_are_memories_only_where_something_is_copied(receipt):
+    assert "memory" in machine(receipt, COPIES, LINES).picture.markup(0)
+    only = fl.estimate(lambda x: x + x, np.ones(4, np.float32)).receipt
+    assert "memory" not in machine(only, "y = x + x", [1]).picture.markup(0)
 
 
 def test_a_guess_hides_what_happens_until_it_is_made(receipt):
     scene = machine(receipt, COPIES, LINES, guess=True)
     times = len(machine(receipt, COPIES, LINES).sentences)
-    assert set(scene.sentences[:times]) == {"Where does the first copy go? Click, then press ▶."}
+    assert set(scene.sentences[:times]) == {"Where does the first copy go? Click on an arrow, then press ▶."}
     assert scene.sentences[times].startswith("✓ You're right. The first copy goes to the GPU. After 0 s")
     assert scene.sentences[-1].startswith("✗ Not this time. The first copy goes to the GPU.")
     assert "matmul" not in scene.picture.markup(0, hidden=False)
@@ -85,8 +80,8 @@ def test_a_graph_is_one_order_with_its_kernels_marked_inside():
     assert any("the host asks: graph of 3" in said for said in scene.sentences)
     assert scene.at(time=duration(moments[2].start)).endswith("the GPU works: graph of 3.")
     drawn = [part.attributes for part in scene.picture.parts()]
-    bars = [part for part in drawn if str(part.get("class")) == "bar work"]
-    assert len(bars) == 3, "two copies and the graph"
-    (seams,) = [part["d"] for part in drawn if str(part.get("d", "")).endswith("v5")]
+    told = [part["aria-label"] for part in drawn if "aria-label" in part]
+    assert sum(words.startswith("graph of 3: ") for words in told) == 1
+    (seams,) = [part["d"] for part in drawn if part.get("class") == "seams"]
     assert seams.count("M") == 2
     assert r.by_line()[0].launches == 3 and "test_machine.py" in r.by_line()[0].line

@@ -1,6 +1,7 @@
 """The record of progress: nothing in it gets lost, even if other programs write too or its contents are broken."""
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ import fluxlite as fl
 from fluxlite_course import answer, start
 from fluxlite_course.kit import progress
 
+ROOT = str(Path(__file__).parents[2])
 pytestmark = pytest.mark.usefixtures("own_progress")
 
 
@@ -40,6 +42,25 @@ def test_progress_is_written_without_filelock_too(monkeypatch):
     monkeypatch.setitem(sys.modules, "filelock", None)
     progress.keep("checks", "03.1", "right")
     assert progress.read()["checks"] == {"03.1": "right"}
+
+
+WITHOUT_LOCKS = """
+import os, sys, warnings
+warnings.simplefilter("error")
+sys.modules["fcntl"] = None  # to import it raises ImportError
+from fluxlite_course.kit import progress
+progress.keep("checks", "03.1", "right")
+print(progress.read()["checks"], os.listdir())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has locks without fcntl")
+def test_progress_is_written_where_the_system_has_no_locks(tmp_path, monkeypatch):
+    """filelock would warn, and make a file in place of a lock, which a kernel that's killed leaves behind."""
+    monkeypatch.delenv("FLUXLITE_PROGRESS")
+    program = [sys.executable, "-c", WITHOUT_LOCKS]
+    done = subprocess.run(program, cwd=tmp_path, env={**os.environ, "PYTHONPATH": ROOT}, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("{'03.1': 'right'} ['progress.json']\n", "")
 
 
 def test_progress_is_written_as_soon_as_that_goes_again(tmp_path, monkeypatch):

@@ -76,6 +76,18 @@ def test_in_a_notebook_pip_is_a_magic_and_no_jupyterlab_is_needed(monkeypatch):
     assert "matplotlib" in asked and "jupyterlab" not in asked
 
 
+def test_where_no_program_can_be_started_all_is_imported_here(no_programs, monkeypatch, tmp_path, capsys):
+    (tmp_path / "broken_one.py").write_text("raise ImportError('DLL load failed')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert ready.broken(("json", "numpy")) == ""
+    assert ready.broken(("json", "broken_one")).startswith(
+        "broken_one is installed, but can't be used (ImportError: DLL load failed). This helps:\n"
+    )
+    assert main(["lab"]) == 1
+    assert capsys.readouterr().out.startswith("JupyterLab can't be opened from here: no other program can be started")
+    assert list(tmp_path.iterdir()) == [tmp_path / "broken_one.py"]
+
+
 @pytest.mark.slow
 def test_in_a_cell(tmp_path, monkeypatch):
     """``%run -m fluxlite …``, which a learner can type in a notebook. Even a mistake gives no traceback."""

@@ -47,6 +47,13 @@ def test_without_mpi_it_says_so_in_one_line_and_shows_what_is_stored(missing, mo
     assert stored[0] == "1 worker:" and stored[-1].startswith("    worker 1: History(20 epochs, 460 steps, loss ")
 
 
+def test_where_no_program_can_be_started_it_shows_what_is_stored(no_programs, capsys):
+    run_on_workers("1 2", "1 / 0")
+    first, *stored = capsys.readouterr().out.splitlines()
+    assert first == "No other program can be started here. Recorded on another computer, with two cores:"
+    assert stored[0] == "1 worker:"
+
+
 def test_what_is_stored_is_what_the_lessons_cell_prints():
     def lines(text):
         return sorted(re.sub(r"[\d.]+ m?s measured", "some time", line) for line in text.splitlines())

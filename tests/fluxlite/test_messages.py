@@ -38,6 +38,28 @@ def test_a_programs_output_is_its_own_and_a_notebook_shows_messages_below_the_ce
     assert kept.getvalue() == "[ Info: hidden\n" and capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("kernel", ["none", "ipykernel", "another"])
+def test_a_notebook_is_found_by_what_ipython_says_whatever_kernel_it_has(kernel, monkeypatch, tmp_path):
+    pytest.importorskip("IPython")
+    from IPython.core.displaypub import DisplayPublisher
+    from IPython.core.interactiveshell import InteractiveShell
+
+    class Sending(DisplayPublisher):
+        """As kernels have, which send what's shown to a page."""
+
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    if kernel == "ipykernel":
+        kind = pytest.importorskip("ipykernel.zmqshell").ZMQInteractiveShell
+        shell = kind.__new__(kind)  # to begin it takes a kernel
+    elif kernel == "another":
+        shell = InteractiveShell(display_pub_class=Sending)
+    else:
+        shell = InteractiveShell()
+    monkeypatch.setattr(messages, "ipython", lambda: shell)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    assert messages.in_notebook() is (kernel != "none")
+
+
 # -- errors with a place ---------------------------------------------------------------------------------------------
 
 DeviceError, InputError, ShapeError = words.DeviceError, words.InputError, words.ShapeError

@@ -1,6 +1,7 @@
 """The page about `captured`: its code runs, its replay is what's replayed, and each message in its tables is raised."""
 
 import contextlib
+import copy
 import functools
 import io
 import os
@@ -67,7 +68,16 @@ REFUSED = [row for row in rows_below("If it's refused") if row[0].startswith("`"
 def names_of_the_table():
     table = np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32)
     names = {"rng": np.random.default_rng(0), "box": types.SimpleNamespace(w=np.ones(3, np.float32)), "table": table}
-    names |= {"numbers": iter([1.0] * 100), "kept": [], "np": np, "fl": fl, "os": os, "random": random, "time": time}
+    names |= {
+        "numbers": iter([1.0] * 100),
+        "kept": [],
+        "copy": copy,
+        "np": np,
+        "fl": fl,
+        "os": os,
+        "random": random,
+        "time": time,
+    }
     return names
 
 
@@ -133,7 +143,7 @@ def captures(step, *changes):
     return found
 
 
-def test_a_rate_is_read_and_what_is_replaced_is_recorded_anew():
+def test_a_rate_is_read_and_what_is_replaced_is_recorded_again():
     step, model, state = trained(fl.Adam(0.01))
     changes = [
         lambda: fl.adjust(state, 0.5),
@@ -142,6 +152,23 @@ def test_a_rate_is_read_and_what_is_replaced_is_recorded_anew():
         lambda: fl.testmode(model),
     ]
     assert captures(step, *changes) == [1, 1, 2, 3, 4]
+
+
+def test_a_number_outside_that_changes_at_every_call_is_refused_at_the_third():
+    own = types.SimpleNamespace(rate=1.0, array=np.ones((), np.float32))
+    step = fl.captured(lambda x: x * own.rate)
+    assert captures(step) == [1]
+    for _ in range(2):
+        own.rate /= 2
+        step(X)
+    own.rate /= 2
+    with pytest.raises(fl.CaptureError, match=r"line \d+: it's called with 0\.125, and the time before with 0\.25"):
+        step(X)
+    instead = fl.captured(lambda x, rate: x * rate * own.array)
+    for i in range(8):
+        own.array[...] = i
+        assert (instead(X, np.float32(i)) == X * np.float32(i) * np.float32(i)).all()
+    assert instead._captures == 1
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

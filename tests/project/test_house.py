@@ -95,8 +95,9 @@ def test_in_a_house_all_rooms_are_drawn(package):
 # What the course may use of the other two: names from these modules.
 FOR_ALL = {
     "fluxlite", "fluxlite.cuda", "fluxlite.cuda.jit", "fluxlite.devices", "fluxlite.distributed", "fluxlite.messages",
-    "fluxlite.devices.receipts", "fluxlite.simulated", "fluxlite.training", "fluxlite.words", "fluxlite.writing",
-    "simgpu", "simgpu.events", "simgpu.jit", "simgpu.jit.tracing", "simgpu.lines", "simgpu.profile", "simgpu.words",
+    "fluxlite.devices.receipts", "fluxlite.processes", "fluxlite.simulated", "fluxlite.training", "fluxlite.words",
+    "fluxlite.writing", "simgpu", "simgpu.events", "simgpu.jit", "simgpu.jit.tracing", "simgpu.lines", "simgpu.profile",
+    "simgpu.words",
 }  # fmt: skip
 # Files of the course that need a name from the inside, and why.
 FROM_INSIDE = {

@@ -68,6 +68,19 @@ except TypeError as error:
     print(str(error).partition("Move it there first: ")[2])
 """
 
+# What a browser's Python or a locked-down computer may lack. NumPy itself may ask for one.
+IMPORTS = """
+import importlib, pathlib, sys
+import numpy as np, numpy.fft, numpy.random, numpy.testing.overrides
+
+before = set(sys.modules)
+for path in sorted(pathlib.Path(sys.argv[1], "simgpu").rglob("*.py")):
+    if path.name not in ("pytest.py", "__main__.py"):
+        importlib.import_module(".".join(path.relative_to(sys.argv[1]).with_suffix("").parts).removesuffix(".__init__"))
+lacking = {"asyncio", "concurrent.futures", "mmap", "multiprocessing", "selectors", "socket", "ssl", "subprocess"}
+print(sorted(lacking & (set(sys.modules) - before)), len(set(sys.modules) - before) > 60)
+"""
+
 
 @pytest.fixture
 def alone(tmp_path):
@@ -99,3 +112,7 @@ def test_a_training_a_receipt_an_estimate_a_kernel_and_a_race(alone):
         "True 1203 3 1 simulated", "True Timeline, simulated (NVIDIA T4)", "True", "[64.]", "DataRace",
         "x = cp.asarray(x).", ""
     ]  # fmt: skip
+
+
+def test_it_imports_neither_processes_nor_sockets_nor_mappings(alone):
+    assert alone(IMPORTS) == ["[] True", ""]

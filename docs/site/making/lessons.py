@@ -58,7 +58,7 @@ def guess(cell: dict[str, Any], id: str) -> list[dict[str, Any]]:
     hidden = {**cell["metadata"], "tags": ["remove-input"]}
     page = as_page(id, asks, asks.later)
     shown = {"output_type": "display_data", "data": {"text/html": page}, "metadata": {}}
-    words = _markdown(f"{cell['id']}-answer", f"**{asks.right}** is right: {asks.replies[asks.right]}")
+    words = _markdown(f"{cell['id']}-answer", asks.conclusion("**"))
     answer = [] if asks.later else folded(f"The answer to {id}", cell["id"], [words])
     return [{**cell, "outputs": [shown], "metadata": hidden}, *answer]
 

@@ -153,9 +153,9 @@ EXPLORE = {
         "and giving an order takes longer than carrying it out. Move the time, or let it run.",
     ),
     "timeline": (
-        "Which lines wait", "05-waiting-for-the-gpu", "timeline(",
+        "Which lines wait", "05-waiting-for-the-gpu", "lanes(each",
         "A loop that reads a number in each of its 20 steps. The host asks the GPU for work and goes on, until it "
-        "needs the number: then it waits. Choose which events you see, and how many.",
+        "needs the number: then it waits. Drag on the picture, and point at a box.",
     ),
     "crossover": (
         "When does a GPU win?", "06-cpu-against-gpu", "crossover_explorer(",

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from ...array_kinds import plain_types
+from ...array_kinds import is_plain
 from ...arrays import astype, is_half, narrow, wide
 from ..rules import accurate, accurate_rule, no_derivative, rule, zero_except_where, zero_where
 
@@ -23,7 +23,7 @@ def unbroadcast(g, x):
     if is_half(g):
         return narrow(unbroadcast(wide(g), x))
     added = g.ndim - len(shape)
-    if shape and type(g) in plain_types and g.shape[added:] == shape and g.dtype.char in "fd":
+    if shape and is_plain(g) and g.shape[added:] == shape and g.dtype.char in "fd":
         # A product with a row of ones takes a fraction of np.sum's time: a twentieth, for a few channels.
         rows = math.prod(g.shape[:added])
         return np.reshape(np.ones(rows, g.dtype) @ np.reshape(g, (rows, math.prod(shape))), shape)

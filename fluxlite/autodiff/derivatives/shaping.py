@@ -64,7 +64,7 @@ def repeated(g, out, a, repeats, axis=None):
     if isinstance(repeats, int):
         each = np.reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
         return np.reshape(total(each, axis=axis + 1), shape_of(a))
-    source = np.repeat(np.arange(shape[axis]), repeats)
+    source = np.repeat(np.arange(shape[axis], dtype=np.int64), repeats)
     like = np.zeros_like(plain(a), shape=shape)
     return np.reshape(scatter_add(like, index_at_axis(axis, len(shape), source), g), shape_of(a))
 
@@ -92,7 +92,7 @@ def take(a, indices, axis=None):
 def taken_along(g, out, arr, indices, axis=-1):
     if axis is None:
         return np.reshape(scatter_add(np.ravel(plain(arr)), indices, g), arr.shape)
-    everywhere = [np.arange(n, like=plain(arr)) for n in arr.shape]
+    everywhere = [np.arange(n, dtype=np.int64, like=plain(arr)) for n in arr.shape]
     index = [np.reshape(i, (1,) * k + (-1,) + (1,) * (arr.ndim - k - 1)) for k, i in enumerate(everywhere)]
     index[axis] = indices
     return scatter_add(plain(arr), tuple(index), g)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...array_kinds import array_kind, plain_types
+from ...array_kinds import array_kind, is_plain
 from ...arrays import astype, in_float32, is_half, primitive
 from ..rules import rule
 from ..tracked import plain
@@ -54,7 +54,7 @@ def on_the_host_in_float32(function):
 
     @functools.wraps(function)
     def product(x, *operands):
-        return (in_full if type(x) in plain_types else function)(x, *operands)
+        return (in_full if is_plain(x) else function)(x, *operands)
 
     return product
 
@@ -143,7 +143,7 @@ def _pieces(x, at, inputs, places):
     That's quicker where there's much to copy, and takes less memory. A GPU gets it all at once: each piece is a launch.
     """
     row = math.prod((*at.kernel, inputs, *places[1:], x.shape[0])) * x.itemsize
-    many = max(1, _AT_ONCE // row) if type(x) in plain_types and row else places[0]
+    many = max(1, _AT_ONCE // row) if is_plain(x) and row else places[0]
     return [slice(i, i + many) for i in range(0, places[0], many)] if many < places[0] else [slice(None)]
 
 

@@ -1,6 +1,5 @@
 """Whether CuPy, and each library that it uses, can compute here; and if not, why, and what to install."""
 
-import ctypes
 import functools
 import os
 
@@ -62,8 +61,10 @@ def usable(backend: str) -> Functional:
 
 def nvidia_driver() -> bool:
     try:
+        import ctypes
+
         return bool(ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1"))
-    except OSError:
+    except (ImportError, OSError):
         return False
 
 

@@ -14,18 +14,25 @@ import fluxlite as fl
 from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson06.pictures import crossover_explorer, time_bars
 from fluxlite_course.lesson14.pictures import tape
-from fluxlite_course.scenes.timeline import timeline
+from fluxlite_course.scenes.lanes import LEFT, RIGHT
+from fluxlite_course.scenes.machine import machine
+from fluxlite_course.scenes.receipts import lanes
 
 pytestmark = pytest.mark.slow
 
 SHOTS = os.environ.get("FLUXLITE_SCREENSHOTS")
-NAMES = ["race", "timeline", "tape", "crossover", "bars"]
+NAMES = ["race", "lanes", "guess", "tape", "crossover", "bars"]
 AROUND = ":root{color-scheme:light dark}body{margin:0;font:1.05rem/1.5 system-ui}main{max-width:46rem;margin:auto}"
 
 
-def a_timeline():
+def a_loop():
     x = np.random.default_rng(0).standard_normal((640, 640), dtype=np.float32)
-    return timeline(fl.estimate(lambda x: [float((x @ x).sum()) for _ in range(20)], x).receipt, count=50)
+    return lanes(fl.estimate(lambda x: [float((x @ x).sum()) for _ in range(20)], x).receipt, count=20)
+
+
+def a_guess():
+    receipt = fl.estimate(lambda x: float((x * 2).sum()), np.ones(4, np.float32)).receipt
+    return machine(receipt, "total = float((x * 2).sum())", [1] * 9, guess=True)
 
 
 def a_tape():
@@ -36,7 +43,8 @@ def a_tape():
 def living():
     """A scene of each kind: gliding, windowed, growing, with many buttons."""
     bars = time_bars({"orders": 1.56, "bytes": 72e-9}, zoom=True)
-    return dict(zip(NAMES, (race([1]), a_timeline(), a_tape(), crossover_explorer(cards=["NVIDIA T4", "H200"]), bars)))
+    return dict(zip(NAMES, (race([1, 65_536]), a_loop(), a_guess(), a_tape(),
+                            crossover_explorer(cards=["NVIDIA T4", "H200"]), bars)))  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +102,12 @@ def test_the_script_draws_what_python_draws(opened, living, name):
 
 def choose(page, scene, name, option):
     knob = next(knob for knob in scene.knobs if knob.name == name)
+    at = list(knob.options).index(option)
     if knob.slider:
-        page.locator("input[type=range]").fill(str(list(knob.options).index(option)))
+        page.locator(".slide", has_text=name).locator("input[type=range]").fill(str(at))
+    elif knob.picked:
+        if at:  # there's no way back to the question
+            page.locator(f'[data-pick="{scene.knobs.index(knob)}:{at}"]').dispatch_event("click")
     elif len(knob.options) > 1:
         page.get_by_role("group", name=name, exact=True).get_by_label(option, exact=True).check(force=True)
 
@@ -106,7 +118,9 @@ def tidy(page, markup):
         """markup => {
           const box = new DOMParser().parseFromString(markup, "text/html").body;
           const number = text => text.replace(/-?\\d+\\.?\\d*/g, n => +n);
+          const ours = ["role", "tabindex"];  // what the script adds for the keyboard
           return [...box.querySelectorAll("*")].map(e => e.tagName + " " + [...e.attributes]
+            .filter(a => !ours.includes(a.name) && !(a.name === "aria-label" && e.dataset.pick))
             .map(a => a.name + "=" + number(a.value)).sort().join(" ") + (e.children.length ? "" : e.textContent));
         }""",
         markup,
@@ -125,6 +139,12 @@ def test_by_keyboard_alone(opened, living, name):
     seen = active if sliders else f"{active}.nextElementSibling"
     where = page.evaluate(f"getComputedStyle({seen}).outlineStyle")
     assert where == "solid", "you see where you are"
+    if name == "guess":  # its question comes first
+        page.locator("[data-pick]").first.focus()
+        page.keyboard.press("Enter")
+        page.locator("input[type=range]").focus()
+    if sliders:
+        page.keyboard.press("Home")
     before, words = tidy(page, picture(page)), said(page)
     page.keyboard.press("ArrowRight")
     assert said(page) != words and said(page) in scene.sentences and tidy(page, picture(page)) != before
@@ -132,9 +152,9 @@ def test_by_keyboard_alone(opened, living, name):
     assert said(page) == words and tidy(page, picture(page)) == before
     assert page.get_attribute(".fluxlite-says", "aria-live") == "polite"
     if sliders:
-        slider = page.locator("input[type=range]")
+        here = page.evaluate_handle("document.activeElement").as_element()
         page.keyboard.press("End")
-        assert slider.get_attribute("aria-valuetext") == scene.knobs[-1].options[-1]
+        assert here.get_attribute("aria-valuetext") == next(k for k in scene.knobs if k.slider).options[-1]
 
 
 def test_play_runs_to_the_end_without_reading_each_step_out(opened, living):
@@ -169,15 +189,116 @@ def test_a_button_to_press_goes_one_step_further_and_at_the_end_back(opened, liv
 def test_where_less_motion_is_asked_for_there_is_no_play_button(opened, living):
     page = opened("race", reduced_motion="reduce")
     assert page.locator("button").count() == 0
-    page.locator("input[type=range]").press("ArrowRight")
+    page.locator("input[type=range]").nth(1).press("ArrowRight")
     assert said(page) == living["race"].sentences[1]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_without_scripts_the_first_state_is_there(opened, living, name):
-    page = opened(name, java_script_enabled=False)
-    assert page.get_by_alt_text(living[name].at(), exact=True).is_visible()
+def test_without_scripts_the_telling_state_and_its_sentence_are_there(opened, living, name):
+    page, scene = opened(name, java_script_enabled=False), living[name]
+    assert page.get_by_alt_text(scene.picture.attributes["aria-label"], exact=True).is_visible()
+    told = dict(zip((knob.name for knob in scene.knobs), scene.telling))
+    setting = {knob.name: knob.options[told[knob.name]] for knob in scene.knobs}
+    assert page.get_by_text(scene.at(**setting), exact=True).is_visible()
     assert page.locator("form").count() == 0, "no knobs that do nothing"
+
+
+def test_the_sentence_is_shown_below_the_picture(opened):
+    page = opened("race")
+    below, above = (page.locator(f".fluxlite-{name}").bounding_box() for name in ("says", "picture"))
+    assert below["y"] >= above["y"] + above["height"] - 1 and below["height"] > 30
+
+
+def drag(page, start, *ways):
+    """Press on the picture at a place from left to right, in its own numbers, and go on to others."""
+    box = page.locator(".fluxlite-picture > svg").bounding_box()
+    field = page.locator("[data-drag]").bounding_box()
+    xs = [box["x"] + box["width"] * x / 640 for x in (start, *ways)]
+    page.mouse.move(xs[0], field["y"] + field["height"] / 2)
+    page.mouse.down()
+    for x in xs[1:]:
+        page.mouse.move(x, field["y"] + field["height"] + 200, steps=4)  # it may leave the picture meanwhile
+    page.mouse.up()
+
+
+def test_dragging_on_the_picture_is_the_slider(opened, living):
+    page, scene = opened("lanes"), living["lanes"]
+    middle = scene.along.index(min(scene.along, key=lambda x: abs(x - 300)))
+    drag(page, 300)
+    assert said(page) == scene.sentences[middle]
+    drag(page, 300, 100, LEFT - 60)
+    assert said(page) == scene.sentences[0]
+    drag(page, LEFT, RIGHT + 60)
+    assert said(page) == scene.sentences[-1]
+    slider = page.locator("input[type=range]")
+    assert slider.input_value() == slider.get_attribute("max")
+    page.mouse.move(200, 200)
+    assert said(page) == scene.sentences[-1], "it moves without being pressed"
+
+
+def test_dragging_the_race_to_its_end_zooms_out(opened):
+    page = opened("race")
+    page.locator("input[type=range]").first.press("End")
+    drag(page, LEFT, 400, RIGHT)
+    assert "After 4.16 ms: the CPU has done all" in said(page)
+    cut = page.eval_on_selector_all(
+        "[data-drag] .op rect",
+        """all => all.filter(box => {
+          const r = box.getBoundingClientRect();
+          return r.width && r.right > box.ownerSVGElement.getBoundingClientRect().right + 1;
+        }).length""",
+    )
+    assert cut == 0
+
+
+def test_a_touch_drags_too(browser, folder, living):
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
+    page = context.new_page()
+    page.goto((folder / "lanes.html").as_uri())
+    page.wait_for_selector(".fluxlite-scene form")
+    box, field = (page.locator(name).bounding_box() for name in (".fluxlite-picture > svg", "[data-drag]"))
+    page.touchscreen.tap(box["x"] + box["width"] * 300 / 640, field["y"] + field["height"] / 2)
+    along = living["lanes"].along
+    assert said(page) == living["lanes"].sentences[along.index(min(along, key=lambda x: abs(x - 300)))]
+    context.close()
+
+
+def test_a_box_tells_its_operation_when_pointed_at_and_by_keyboard(opened):
+    page = opened("lanes")
+    tip = page.locator(".tip")
+    assert not tip.is_visible()
+    works = page.locator('[data-lane="compute"] .op.compute rect')
+    works.first.hover()
+    assert tip.inner_text().startswith("matmul: ") and tip.inner_text() == works.first.get_attribute("aria-label")
+    page.mouse.move(5, 5)
+    assert not tip.is_visible()
+
+    page.locator("input[type=range]").focus()
+    page.keyboard.press("Tab")
+    first = tip.inner_text()
+    assert first.startswith("the host asks: matmul") and page.locator(".op rect:focus").count() == 1
+    page.keyboard.press("ArrowRight")
+    assert tip.inner_text().startswith("the host asks: sum")
+    page.keyboard.press("End")
+    assert page.evaluate("document.activeElement.closest('[data-lane]').dataset.lane") == "host"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.closest('[data-lane]').dataset.lane") != "host"
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    assert page.locator(".op [role=img]").count() == page.locator(".op [role=img][aria-label]").count() > 20
+    assert page.locator(".op [tabindex]").count() == 1, "one stop for Tab, not one for each box"
+
+
+def test_what_has_not_happened_yet_tells_nothing(opened):
+    page = opened("race")
+    page.locator("input[type=range]").nth(1).fill("3")
+    page.keyboard.press("Tab")
+    for _ in range(9):
+        page.keyboard.press("ArrowRight")
+    assert "order 3" in page.locator(".tip").inner_text() or "operation" in page.locator(".tip").inner_text()
+    hidden = page.evaluate("""() => { const box = document.activeElement;
+      return box.getBoundingClientRect().left > box.ownerSVGElement.getBoundingClientRect().right; }""")
+    assert not hidden
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -202,7 +323,7 @@ def test_on_a_phone_and_on_a_desk_by_day_and_by_night(opened, name, width, schem
           }).map(t => t.textContent); }""",
     )
     assert outside == []
-    text = page.eval_on_selector(".fluxlite-picture text", "t => getComputedStyle(t).fill")
+    text = page.eval_on_selector(".fluxlite-picture text:not(.host, .gpu, .wait)", "t => getComputedStyle(t).fill")
     bright = sum(map(int, re.findall(r"\d+", text)[:3])) > 380
     assert bright == (scheme == "dark")
 

@@ -14,9 +14,10 @@ import pytest
 import fluxlite as fl
 from fluxlite_course.lesson14.pictures import tape
 from fluxlite_course.scenes import Each, Knob, Part, Scene, drawing
+from fluxlite_course.scenes.lanes import LEFT, RIGHT
 from fluxlite_course.scenes.parts import moves
+from fluxlite_course.scenes.receipts import MOST_EVENTS, lanes
 from fluxlite_course.scenes.scene import text_of
-from fluxlite_course.scenes.timeline import MOST_EVENTS, timeline
 
 VOID = {"meta", "img", "br", "input", "link", "hr"}
 
@@ -113,7 +114,8 @@ def test_a_place_in_a_page_is_well_formed_and_says_what_the_library_says():
     found = unpacked(scene)
     read, data = Reader(found["page"]), found["data"]
     assert read.wrong == [] and read.ids == []
-    assert found["style"] == text_of("scene.css") and text_of("keys.js") in found["script"]
+    assert found["style"] == f"{text_of('picture.css')} {text_of('scene.css')}"
+    assert text_of("keys.js") in found["script"]
     assert [" ".join(data["phrases"][n] for n in says) for says in data["says"]] == scene.sentences
     assert ("p", {"class": "fluxlite-says", "role": "status", "aria-live": "polite"}) in read.found
     assert scene.picture.markup(0) in found["page"]
@@ -121,7 +123,7 @@ def test_a_place_in_a_page_is_well_formed_and_says_what_the_library_says():
 
 def test_script_and_style_are_short_and_whole():
     script, style = (unpacked(bars())[name] for name in ("script", "style"))
-    assert len(script) < 6_000 and len(style) < 6_000
+    assert len(script) < 9_500 and len(style) < 8_000
     assert "/*" not in script + style and "//" not in script
     assert "\n" not in script + style and style.count("{") == style.count("}")
     assert script.startswith("(() => {") and script.endswith("})();")
@@ -134,12 +136,22 @@ def test_in_a_notebook_that_keeps_scripts_out_the_still_picture_is_all_there_is(
     stored = scene._repr_html_()
     left = re.sub(r"<script.*?</script>", "", stored, flags=re.DOTALL)
     assert left == f'<div class="fluxlite-packed"><div>{scene.still()}</div></div>'
-    assert f'<img alt="{scene}" src="data:image/svg+xml;base64,' in left
+    assert '<img alt="Bars" src="data:image/svg+xml;base64,' in left and left.count(f"<p>{scene}</p>") == 1
     drawn = ElementTree.fromstring(base64.b64decode(re.search('base64,(.*?)"', left)[1]))
     assert len(list(drawn.iter("{http://www.w3.org/2000/svg}rect"))) == 2, "what's hidden is left out"
 
 
-# -- the timeline -----------------------------------------------------------------------------------------------------
+def test_stored_is_the_telling_state():
+    """A film's is its end; another one's is the first. A scene may name another."""
+    scene = bars()
+    assert "<p>One. First.</p>" in scene.still()
+    film = Scene(scene.picture, [scene.knobs[0], scene.knobs[1]._replace(ms=300)], scene.sentences)
+    assert "<p>Two. First.</p>" in film.still() and film.at() == repr(film) == "One. First."
+    told = Scene(scene.picture, scene.knobs, scene.sentences, telling=[1, 0])
+    assert "<p>One. Second.</p>" in told.still() and told.at() == "One. First."
+
+
+# -- lanes, from receipts ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -156,51 +168,84 @@ def receipt():
     return r
 
 
-def test_each_window_says_what_the_plain_call_says(receipt):
-    scene, number = timeline(receipt, count=20), len(receipt.timeline())
-    assert scene.at() == repr(receipt.plot(count=20))
-    places = scene.knobs[2].options
-    for place in places[:: len(places) // 4]:
-        setting = {"how many events": "5", "from event": place}
-        assert scene.at(**setting) == repr(receipt.plot(int(place) - 1, 5))
-    everything = {"show": "only waits", "how many events": f"all {number}"}
-    assert scene.at(**everything) == repr(receipt.plot(only_waits=True))
-    last = {**everything, "how many events": "5", "from event": places[-1]}
-    assert "the host waits at none of them" in scene.at(**last)
+def boxes(scene):
+    """Each box: its lane, its look, its place from left to right, its width, and what it tells."""
+    found = []
+    for lane in (part for part in scene.picture.parts() if "data-lane" in part.attributes):
+        for group in (part for part in lane.inside if str(part.attributes.get("class")).startswith("op ")):
+            look = group.attributes["class"].removeprefix("op ")
+            places = [[box.attributes[name] for name in ("x", "width", "aria-label")] for box in group.inside]
+            found += [(lane.attributes["data-lane"], look, *place) for place in places]
+    return found
 
 
-def test_bars_are_where_the_receipt_has_them(receipt):
-    read = Reader(unpacked(timeline(receipt))["page"])
-    drawn = [a for tag, a in read.found if tag == "rect" and "data-n" in a]
-    for number, moment in enumerate(receipt.timeline()):
-        works = [a for a in drawn if a["data-n"] == str(number) and "work" in a["class"]]
-        if moment.lane == "host":
-            assert works == []
-        else:
-            (bar,) = works
-            assert float(bar["x"]) == pytest.approx(moment.start * 1e6, abs=0.1)
-            assert float(bar["width"]) == pytest.approx((moment.end - moment.start) * 1e6, abs=0.2)
+def test_boxes_are_where_the_receipt_has_them_and_tell_their_operation(receipt):
+    drawn = boxes(lanes(receipt))
+    scale = (RIGHT - LEFT) / max(max(moment.end, moment.went_on) for moment in receipt.timeline())
+    works = [moment for moment in receipt.timeline() if moment.lane == "compute"]
+    found = [box for box in drawn if box[:2] == ("compute", "compute")]
+    assert len(works) == len(found) == 40
+    for moment, (*_, x, width, told) in zip(works, found):
+        assert x == pytest.approx(LEFT + moment.start * scale, abs=0.1)
+        assert width == pytest.approx(max((moment.end - moment.start) * scale, 1), abs=0.2)
+        assert told.startswith(f"{moment.name}: ")
+    copies = [told for lane, look, _, _, told in drawn if (lane, look) == ("copies back", "copy")]
+    assert len(copies) == 10 and all(told.startswith("copy 4 B: ") for told in copies)
+    waits = [told for lane, look, _, _, told in drawn if (lane, look) == ("host", "waits")]
+    assert len(waits) == receipt.synchronizations and all("test_scenes.py" in told for told in waits)
 
 
-def test_the_window_is_what_is_shown_and_fills_the_width(receipt):
-    scene = timeline(receipt, count=20)
-    data = unpacked(scene)["data"]
-    state = scene.settings.index({**scene.settings[scene.state], "from event": scene.knobs[2].options[5]})
-    found = {name: values[which[state]] for _, name, values, which in data["moves"] if name in ("only", "transform")}
-    first = int(scene.knobs[2].options[5]) - 1
-    assert found["only"] == [first, first + 19]
-    scale, shift = map(float, re.findall(r"scale\((\S+) 1\) translate\((\S+) 0\)", found["transform"])[0])
-    moments = receipt.timeline()[first : first + 20]
-    begin = min(moment.asked for moment in moments) * 1e6
-    end = max(max(moment.end, moment.went_on) for moment in moments) * 1e6
-    assert -shift == pytest.approx(begin, abs=0.1) and scale * (end - begin) == pytest.approx(620, rel=1e-3)
+def test_orange_is_waiting_alone(receipt):
+    """Every lane's waits lie where none of its work does."""
+    drawn = boxes(lanes(receipt))
+    for lane in ("host", "compute"):
+        works = [(x, x + width) for name, look, x, width, _ in drawn if name == lane and look != "waits"]
+        waits = [(x, x + width) for name, look, x, width, _ in drawn if name == lane and look == "waits"]
+        assert waits and not [1 for a, b in waits for begin, end in works if min(b, end) - max(a, begin) > 1.2]
 
 
-def test_a_receipt_with_too_many_events_is_a_picture_that_does_not_move_and_one_with_none_raises():
-    many = fl.estimate(lambda x: [x + x for _ in range(MOST_EVENTS + 1)], np.ones(2, np.float32)).receipt
-    assert repr(timeline(many, 20)) == repr(many.plot(count=20)) and "<svg" in timeline(many)._repr_html_()
-    with pytest.raises(ValueError, match="0 events"):
-        timeline(fl.estimate(lambda x: x, np.ones(2, np.float32)).receipt)
+def test_the_queue_is_as_high_as_what_waits_in_it(receipt):
+    told = [told for lane, *_, told in boxes(lanes(receipt)) if lane == "queue"]
+    assert set(told) <= {f"{n} orders in the queue" for n in range(2, 20)} | {"1 order in the queue"}
+    moments = [moment for moment in receipt.timeline() if moment.lane != "host"]
+    at_once = max(sum(b.went_on <= a.went_on < b.start for b in moments if b.kind == "launch") for a in moments)
+    assert max(int(words.split()[0]) for words in told) >= at_once
+
+
+def test_programs_stand_one_above_the_other_on_one_axis(receipt):
+    with fl.simulate_gpu():
+        x = fl.gpu(np.ones((64, 64), np.float32))
+        float((x + x).sum())
+        with fl.receipt() as short:
+            float((x + x).sum())
+    scene = lanes({"long": receipt, "short": short})
+    assert re.findall(r"(long|short) is done, with (\d+) waits? of the host", scene.sentences[-1]) == [
+        ("long", "10"), ("short", "1"),
+    ]  # fmt: skip
+    assert "short isn't done" in scene.sentences[1]
+    ends = {n: max(x + width for lane, _, x, width, _ in boxes(scene) if lane.startswith(n)) for n in "01"}
+    assert ends["0"] == pytest.approx(RIGHT, abs=0.2)
+    assert ends["1"] - LEFT == pytest.approx(
+        (RIGHT - LEFT) * float(short.seconds) / float(receipt.seconds), rel=0.05, abs=2
+    )
+
+
+def test_dragging_finds_the_place_of_each_moment(receipt):
+    scene = lanes(receipt)
+    (field,) = [part for part in scene.picture.parts() if "data-drag" in part.attributes]
+    seen = next(part for part in field.inside if part.tag == "svg").attributes["width"]
+    assert scene.data()["along"] == pytest.approx([x - 1 for x in seen], abs=0.11)
+    assert scene.along[0] == LEFT and scene.along[-1] == RIGHT and sorted(scene.along) == list(scene.along)
+
+
+def test_what_has_no_lanes_raises():
+    with pytest.raises(ValueError, match="lanes need events of a simulated GPU"):
+        lanes(fl.estimate(lambda x: x, np.ones(2, np.float32)).receipt)
+
+
+def test_of_very_many_events_the_first_are_shown():
+    many = fl.estimate(lambda x: [x + x for _ in range(MOST_EVENTS + 20)], np.ones(2, np.float32)).receipt
+    assert lanes(many).sentences[-1].endswith(f"The first {MOST_EVENTS} events; 20 more followed.")
 
 
 # -- the tape ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """To live with a captured step: methods, keywords, several signatures, threads, switching off, forgetting, training."""
 
 import copy
+import dataclasses
 import gc
 import os
 import pickle
@@ -64,6 +65,33 @@ def test_a_model_that_is_an_argument_is_held_weakly():
     del model, state
     gc.collect()
     assert step.plans == {} and [reference() for reference in gone] == [None, None]
+
+
+@dataclasses.dataclass
+class Batch:
+    x: np.ndarray
+
+
+@dataclasses.dataclass(slots=True)
+class BatchInSlots:
+    x: np.ndarray
+
+
+class Holder:
+    def __init__(self, x):
+        self.x = x
+
+
+@pytest.mark.parametrize("kind", [Batch, BatchInSlots, Holder])
+def test_a_new_object_at_each_call_is_another_one(kind):
+    """Even if it's where one was that's gone: it's recorded by itself."""
+    step = fl.captured(lambda batch: batch.x * 2)
+    for i in range(12):
+        assert (step(kind(X + i)) == (X + i) * 2).all()
+    kept = kind(X)
+    for _ in range(4):
+        assert (step(kept) == X * 2).all()
+    assert step.plans
 
 
 def test_the_last_eight_signatures_are_kept():

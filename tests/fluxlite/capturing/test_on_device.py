@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 from layer_table import LAYERS
-from optimizer_table import BEFORE_ANOTHER, OPTIMIZERS
+from two_worlds import (
+    RULES,
+    batches_for,
+    network,
+    square,
+    to_gpu,
+    trained,
+    trained_with_changing_rates,
+)
+from two_worlds import numbers as on_the_host
 
 import fluxlite as fl
-
-WHOLE = {"Embedding"}  # takes whole numbers
 
 
 @pytest.fixture(autouse=True)
@@ -16,94 +23,35 @@ def device():
         yield device
 
 
-def numbers(shape, seed, dtype=np.float32):
-    return fl.gpu(np.random.default_rng(seed).standard_normal(shape).astype(dtype), dtype=None)
-
-
-def trained(make, batches, loss, rule, captured, steps=10):
-    """The losses, the parameters and all other arrays after so many steps, as bytes."""
-    fl.seed(3)
-    model = fl.gpu(make(), dtype=None)
-    state = fl.setup(rule, model) if list(fl.trainables(model)) else None
-
-    def step(*batch):
-        def compute(m, *batch):
-            return loss(m(*batch)) if callable(m) else loss(*batch)
-
-        value, (grads, *_) = fl.withgradient(compute, model, *batch)
-        if state is not None:
-            fl.update(state, model, grads)
-        return value
-
-    run = fl.captured(step) if captured else step
-    losses = [run(*batches[i % len(batches)]) for i in range(steps)]
-    if captured:
-        assert run.plans, "it's replayed"
-    arrays = [x for x in fl.leaves(model) if hasattr(x, "dtype")]
-    return [fl.cpu(x).tobytes() for x in losses], [fl.cpu(x).tobytes() for x in arrays]
-
-
-def square(y):
-    while isinstance(y, tuple):
-        y = y[0]
-    return np.mean(y * y)
+def numbers(shape, seed):
+    return to_gpu(on_the_host(shape, seed))
 
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_every_layer(name):
     make, shape = LAYERS[name]
-    if name in WHOLE:
-        batches = [(fl.gpu(np.random.default_rng(i).integers(0, 4, shape)),) for i in range(3)]
-    else:
-        batches = [(numbers(shape, i),) for i in range(3)]
     rule = fl.AdamW(0.01, decay=0.1)
-    assert trained(make, batches, square, rule, captured=True) == trained(make, batches, square, rule, captured=False)
-
-
-DECIDES = (fl.RAdam, fl.AccumGrad)  # by a count, in Python
-RULES = [rule for rule in OPTIMIZERS if not isinstance(rule, DECIDES)]
-RULES += [fl.OptimiserChain(rule, fl.Adam(0.01)) for rule in BEFORE_ANOTHER if not isinstance(rule, DECIDES)]
-
-
-def network(dtype=np.float32):
-    rng = np.random.default_rng(0)
-    model = fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.BatchNorm(4), fl.Dropout(0.3), fl.Dense(4, 2, rng=rng))
-    return {np.float16: fl.f16, np.float32: fl.f32, np.float64: fl.f64}[dtype](model)
+    eager, replayed = [
+        trained(make, batches_for(name, shape), square, rule, captured, steps=10, place=to_gpu)
+        for captured in (False, True)
+    ]
+    assert replayed == eager
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_every_optimizer(rule, dtype):
     """With BatchNorm's statistics and Dropout's draws."""
-    batches = [(numbers((6, 3), i, dtype),) for i in range(3)]
-    results = [trained(lambda: network(dtype), batches, square, rule, captured, 20) for captured in (False, True)]
-    assert results[0] == results[1]
+    batches = [on_the_host((6, 3), i, dtype) for i in range(3)]
+    eager, replayed = [
+        trained(lambda: network(dtype), batches, square, rule, captured, steps=20, place=to_gpu)
+        for captured in (False, True)
+    ]
+    assert replayed == eager
 
 
 def test_a_schedule_an_adjusted_rate_and_a_frozen_layer_need_no_word():
-    def run(captured):
-        model = fl.gpu(network())
-        state = fl.setup(fl.Adam(0.1), model)
-
-        def step(x):
-            loss, (grads,) = fl.withgradient(lambda m: square(m(x)), model)
-            fl.update(state, model, grads)
-            return loss
-
-        fl.seed(1)
-        run = fl.captured(step) if captured else step
-        losses = []
-        for i in range(20):
-            fl.adjust(state, 0.1 / (i + 1))
-            if i == 8:
-                fl.freeze(state.layers[0])
-            if i == 14:
-                fl.thaw(state.layers[0])
-                fl.adjust(state, beta=(0.8, 0.9))
-            losses.append(run(numbers((6, 3), i)))
-        return [fl.cpu(x).tobytes() for x in losses + [w for _, w in fl.trainables(model)]]
-
-    assert run(True) == run(False)
+    assert trained_with_changing_rates(True, to_gpu) == trained_with_changing_rates(False, to_gpu)
 
 
 def test_the_older_styles_state_outside_and_numbers_of_numpy():
@@ -283,6 +231,7 @@ DROPOUT = fl.Dropout(0.5, rng=np.random.default_rng(0))
         (waiting, "waiting for the GPU in the step can't be captured"),
         (masked, r"x\[mask\]"),
         (drawn_on_the_host, "a draw on the host"),
+        (lambda x: np.nan_to_num(x, copy=False), r"np\.nan_to_num\(x, copy=False\)"),
     ],
 )
 def test_what_a_graph_cannot_have_is_refused_with_its_line(step, words):

@@ -334,6 +334,50 @@ def test_an_error_comes_out_at_its_batch_with_its_traceback(parallel):
     assert ended()
 
 
+def start_fails(thread):
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.fixture
+def no_threads(monkeypatch):
+    """As in a browser, or where a program may have no more of them."""
+    monkeypatch.setattr(threading.Thread, "start", start_fails)
+
+
+def test_where_no_thread_can_start_the_batches_are_the_same(no_threads):
+    plain, parallel = (fl.DataLoader(xy(23), 4, shuffle=True, rng=0, parallel=parallel) for parallel in (False, True))
+    for _ in range(2):
+        same(list(plain), list(parallel))
+    same(list(plain.batches(skip=2)), list(parallel.batches(skip=2)))
+
+
+def test_where_no_thread_can_start_nothing_is_made_before_it_is_asked_for(no_threads):
+    data = Squares(10)
+    seen = iter(fl.DataLoader(data, batchsize=2, parallel=True))
+    next(seen)
+    next(seen)
+    seen.close()
+    assert len(data.read) == 4
+
+
+def test_where_no_thread_can_start_an_error_comes_out_at_its_batch(no_threads):
+    seen = []
+    with pytest.raises(OSError, match="disk on fire"):
+        for x in fl.DataLoader(Broken(20), batchsize=2, parallel=True):
+            seen.append(x)
+    assert len(seen) == 2
+
+
+def test_if_threads_can_start_again_they_go_on(monkeypatch):
+    data = Squares(20)
+    seen = iter(fl.DataLoader(data, batchsize=2, collate=False, parallel=True))
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start_fails)
+        first = next(seen)
+    same([first, *seen], list(fl.DataLoader(data, batchsize=2, collate=False)))
+    assert ended()
+
+
 # -- numobs, getobs, mapobs ------------------------------------------------------------------------------------
 
 

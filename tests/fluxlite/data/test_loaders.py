@@ -179,6 +179,22 @@ def test_data_that_is_there_is_not_copied(device, told):
     assert copies(told) == [(20 * 8, True)]
 
 
+class In32Bits:
+    """A generator as NumPy's is on a computer of 32 bits, such as a browser."""
+
+    def permutation(self, count):
+        return np.arange(count, dtype=np.int32)[::-1]
+
+
+@pytest.mark.on("Simulated")
+def test_an_order_has_as_many_bytes_where_numpys_integers_have_32_bits(device, told):
+    shuffled = fl.DataLoader(device(xy()), batchsize=6, shuffle=True)
+    shuffled.rng = In32Bits()
+    told.clear()
+    x, _ = next(iter(shuffled))
+    assert copies(told) == [(20 * 8, True)] and fl.cpu(x).tolist() == xy()[0][:-7:-1].tolist()
+
+
 def test_a_shuffled_batch_is_one_gather_and_no_wait(simulated):
     data = fl.gpu(xy())
     with fl.receipt() as r, fl.allowscalar(False):

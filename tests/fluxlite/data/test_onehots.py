@@ -16,6 +16,20 @@ def test_onehot():
     assert fl.onehot(1, [1, "a"]).tolist() == [1, 0] and fl.onehot("1", ["a", "1"]).tolist() == [0, 1]
 
 
+@pytest.mark.on("Simulated")
+def test_labels_have_as_many_bytes_where_numpys_integers_have_32_bits(device, monkeypatch):
+    y, asarray = device(np.array([2, 0], np.int64)), np.asarray
+
+    def in_32_bits(x, *args, **keywords):
+        made = asarray(x, *args, **keywords)
+        return made if isinstance(x, np.ndarray) or made.dtype != np.int64 else made.astype(np.int32)
+
+    monkeypatch.setattr(np, "asarray", in_32_bits)
+    with fl.receipt() as r:
+        fl.onehotbatch(y, range(3))
+    assert r.host_to_device.bytes == 3 * 8
+
+
 @pytest.mark.on("CPU", "Simulated", "Metal")
 @pytest.mark.parametrize("dtype", ["int64", "uint8", "float32"])
 def test_onehotbatch_and_back(device, dtype):

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from inside import PerformanceWarning, arrays, cupy_devices
+from inside import PerformanceWarning, arrays, cupy_devices, shapes_only
 from kinds import numbers as counted
 from layer_table import LAYERS
 
@@ -344,3 +344,26 @@ def test_a_model_on_both_cards_keeps_each_part_where_it_is(second):
     fl.update(fl.setup(fl.Adam(), model), model, g)
     assert fl.device_of(value) is second
     assert [fl.device_of(layer.weight) for layer in (*g, *model)] == [first, second] * 2
+
+
+@pytest.mark.on("Simulated")
+def test_with_shapes_only_the_times_are_the_same_and_the_values_are_there_again_after_it(cards):
+    model = fl.Chain(fl.Dense(8, 16, np.tanh), fl.Dense(16, 4))
+    first, second = cards[0](model[0]), cards[1](model[1])
+    x = np.ones((5, 8), np.float32)
+
+    def run():
+        return second(cards[1](first(cards[0](x))))
+
+    run()  # the first time, each card loads what it computes with
+    seen = []
+    for shapes in ([], cards):
+        with shapes_only(shapes), fl.receipt() as r:
+            y = run()
+            for card in cards:
+                card.synchronize()
+        seen.append((r.launched, r.device_to_device, round(float(r.seconds), 9), y.shape, y.dtype))
+    assert seen[0] == seen[1] and not fl.cpu(y).any()
+    with pytest.raises(KeyError), shapes_only(cards):
+        {}["an error ends it, too"]
+    assert np.allclose(fl.cpu(run()), model(x))

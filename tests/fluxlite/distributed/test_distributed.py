@@ -90,6 +90,11 @@ def test_the_launcher_says_what_is_missing(monkeypatch, capsys):
     assert "pip install mpi4py" in capsys.readouterr().err
 
 
+def test_where_no_program_can_be_started_the_launcher_says_so(no_programs, capsys):
+    assert main(["-n", "2", "train.py"]) == 2
+    assert capsys.readouterr().err.startswith("no other program can be started here, and each worker is one")
+
+
 def test_the_launcher_gives_the_arguments_on_and_limits_the_threads(tmp_path):
     show = "import os, sys; sys.stdout.write('\\n@%d%s\\n' % (len(sys.argv), os.environ['OMP_NUM_THREADS']))"
     (tmp_path / "show.py").write_text(show)

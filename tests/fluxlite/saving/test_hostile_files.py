@@ -20,6 +20,13 @@ import fluxlite as fl
 posix = pytest.mark.skipif(os.name == "nt", reason="pipes and /dev are those of POSIX")
 
 
+@pytest.fixture(autouse=True, params=["by the package", "in Python"])
+def both_ways(request, monkeypatch):
+    """Each test once with safetensors, and once as where it isn't there."""
+    if request.param == "in Python":
+        monkeypatch.setitem(sys.modules, "safetensors", None)  # to import it raises ImportError
+
+
 def ours(path, values, arrays=None, version=1):
     """The bytes of a file with these values, whatever they say, and the right checksum."""
     return ours_of_text(path, json.dumps({"format": version, "values": values, "crc32": {}}), arrays)

@@ -127,19 +127,26 @@ def found_by_log(trace):
     for number, (kind, *what) in enumerate(trace.steps):
         if kind == "barrier":
             log.before_barrier(lanes, len(what[0]) == trace.blocks)
+            lanes = _after_a_barrier(lanes, launch)
             lanes.phase[what[0]] += 1
             lanes.step[what[0]] = 0
-            lanes._who = None
         elif kind == "warp barrier":
             log.before_barrier(lanes, False)
+            lanes = _after_a_barrier(lanes, launch)
             for block, warp in what[0]:
                 lanes.step[block, warp] += 1
-            lanes._who = None
         else:
             found = _access(log, lanes, trace, part, *what)
             if found is not None:
                 return number, *found
     return None
+
+
+def _after_a_barrier(before, launch):
+    """The same lanes, which haven't numbered themselves yet. What they counted goes on."""
+    lanes = lanes_of.Lanes(launch, 0, before.blocks)
+    lanes.phase[:], lanes.step[:] = before.phase, before.step
+    return lanes
 
 
 def _access(log, lanes, trace, part, way, places):

@@ -1,4 +1,7 @@
-"""Random kernels, full of branches and loops, compute what the same text computes as plain Python, thread by thread."""
+"""Random kernels, full of branches and loops, compute what the same text computes as plain Python, thread by thread.
+
+They do in step, and with their warps in a random order.
+"""
 
 import random
 import types
@@ -93,6 +96,9 @@ def test_random_kernels(module, simulated, part):
         kernel[2, THREADS // 2](*there)
         wanted = _plainly(module, kernel, x, table)
         np.testing.assert_array_equal(fl.cpu(there[2]), wanted, f"kernel_{seed}")
+        again = np.zeros_like(there[2])
+        kernel.shuffled(seed)[2, THREADS // 2](*there[:2], again)
+        np.testing.assert_array_equal(fl.cpu(again), wanted, f"kernel_{seed}, its warps in another order")
         different += len(set(wanted.tolist())) > 3
         assert kernel.figures.divergent <= kernel.figures.branches
     assert different > KERNELS // 8  # threads do go different ways

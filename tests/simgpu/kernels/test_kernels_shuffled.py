@@ -7,7 +7,8 @@ can come of them. FLUXLITE_EXAMPLES=2000 tries so many programs.
 import itertools
 import os
 import re
-from types import SimpleNamespace
+import threading
+from types import FunctionType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -188,6 +189,17 @@ def unlucky(x, out):
         out[int(x[0]) - 1] = 2.0
 
 
+@jit.rawkernel()
+def torn(x, out):
+    """The difference is 0, unless the other warp comes between the two reads, or this one between its writes."""
+    t = int(jit.threadIdx.x)
+    if t == 0:
+        x[0] = 1.0
+        x[1] = 1.0
+    if t == 32:
+        out[0] = x[0] - x[1]
+
+
 def arrays(size=128, outputs=2):
     return simgpu.asarray(np.arange(size, dtype=np.float32)), simgpu.asarray(np.zeros(outputs, np.float32))
 
@@ -221,12 +233,125 @@ def test_an_error_in_one_order_is_an_outcome():
     assert any("Seen: no error with the warps in order, and OutOfBounds in line" in end for end in ends)
 
 
+def test_a_warp_gives_way_between_two_accesses():
+    seen = set()
+    for seed in range(5 * SEEDS):
+        x, out = (simgpu.asarray(np.zeros(2, np.float32)) for _ in range(2))
+        with pytest.raises(jit.DataRace) as error:
+            torn.shuffled(seed)[1, 64](x, out)
+        seen |= set(re.findall(r"out\[0\] is 0.0 with the warps in order, and (.*) in another", str(error.value)))
+    assert seen and seen <= {"1.0", "-1.0"}
+
+
 def test_without_a_race_all_orders_give_the_same():
     for seed in range(SEEDS):
         x, out = arrays(outputs=128)
         reversed_by_warps.shuffled(seed)[1, 128](x, out)
         assert (out.get() == np.arange(128).reshape(4, 32)[:, ::-1].ravel()).all()
         assert (x.get() == out.get()[::-1]).all()
+
+
+@jit.rawkernel(device=True)
+def largest(x, begin, end):
+    best = x[begin]
+    place = begin
+    for k in range(begin + 1, end):
+        if x[k] > 93:
+            return x[k], k
+        if x[k] > best:
+            best = x[k]
+            place = k
+    return best, place
+
+
+@jit.rawkernel(device=True)
+def alone(x, rows, order, t):
+    """What a thread reads by itself, in every place of the text where it can."""
+    best, place = largest(x, order[t], order[t] + 4)
+    total = best if x[t] % 2 == 0 else x[order[t]] - place
+    for k in range(order[t] % 5, order[t], x[1] - 34):
+        if x[k] == 0 or (x[order[k]] > 90 and rows[k][1] != x[k]):
+            break
+        if x[k] % 3 == 0:
+            continue
+        total += rows[k, x[k] % 2]
+    while x[total % 96] > 40:
+        total += 1
+    return total * x[t] + len(rows[order[t]]) + rows[order[t]][x[t] % 2]
+
+
+@jit.rawkernel(device=True)
+def exchanged(part, t, value):
+    """The value of the next thread of 96. All wait for each other twice."""
+    part[t] = value
+    jit.syncthreads()
+    found = part[(t + 1) % 96]
+    jit.syncthreads()
+    return found
+
+
+@jit.rawkernel()
+def waits_everywhere(x, rows, order, out, count):
+    part = jit.shared_memory(np.int32, 96)
+    t = int(jit.threadIdx.x)
+    out[t] = exchanged(part, t, x[t]) - 2 * exchanged(part, t, alone(x, rows, order, t))
+    if x[0] == 0:
+        jit.syncthreads()
+    out[t] += exchanged(part, order[t], x[order[t]]) if x[1] > 0 else part[x[t]]
+    if x[t] > 80:
+        return
+    jit.syncthreads()
+    out[t] += jit.atomic_add(count, order[t], x[t] * rows[t, 0]) % 5
+    jit.syncthreads()
+    count[t] += out[t]
+
+
+def given_and_wanted():
+    """Arguments of `waits_everywhere`, and what `out` and `count` hold afterwards."""
+    t = np.arange(96)
+    x, order, count = (
+        (t * 37 % 96).astype(np.int32),
+        np.where(t < 91, t * 5 % 91, t).astype(np.int32),
+        t.astype(np.int32),
+    )
+    longer = np.concatenate((x, x[:4]))  # `largest` looks beyond the last one
+    rows = np.stack((x * 3 % 17, x * 5 % 19), axis=1).astype(np.int32)
+    plainly = FunctionType(alone.function.__code__, {"largest": largest.function, "len": len})
+    own = np.array([plainly(longer, rows, order, k) for k in t])
+    out = x[(t + 1) % 96] - 2 * own[(t + 1) % 96] + x[(order + 1) % 96]
+    goes_on = x <= 80
+    out[goes_on] += order[goes_on] % 5
+    wanted = count.copy()
+    wanted[order[goes_on]] += (x * rows[:, 0])[goes_on]
+    wanted[goes_on] += out[goes_on]
+    return (longer, rows, order, np.zeros_like(x), count), (out, wanted)
+
+
+def test_a_warp_can_stop_in_every_place_of_the_text():
+    given, wanted = given_and_wanted()
+    for kernel in (waits_everywhere, *map(waits_everywhere.shuffled, range(SEEDS))):
+        there = [simgpu.asarray(x) for x in given]
+        kernel[1, 96](*there)
+        assert (there[3].get() == wanted[0]).all() and (there[4].get() == wanted[1]).all()
+
+
+@pytest.fixture
+def no_threads(monkeypatch):
+    """As on a platform where none can start."""
+
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+
+
+def test_no_thread_is_started(no_threads):
+    with pytest.raises(RuntimeError, match="can't start"):
+        threading.Thread(target=print).start()
+    test_a_warp_can_stop_in_every_place_of_the_text()
+    test_without_a_race_all_orders_give_the_same()
+    test_a_races_message_ends_with_two_outcomes(summed_without_a_barrier, 1, 128, 2)
+    test_an_error_in_one_order_is_an_outcome()
 
 
 def test_what_shuffled_takes(capsys):

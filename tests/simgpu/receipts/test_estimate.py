@@ -8,6 +8,7 @@ from kinds import f32
 import fluxlite as fl
 from fluxlite import clock, estimate, receipt
 from fluxlite.devices import cpu, devices, gpu
+from simgpu import meta
 
 
 def matmul(x, y):
@@ -167,8 +168,10 @@ def about(result):
     return result if not hasattr(result, "shape") else (result.shape, result.dtype, result.strides)
 
 
+@pytest.mark.parametrize("small", [meta.SMALL, 0])  # with 0, no array of theirs is in memory
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_shapes_alone_give_numpys_shapes_dtypes_and_launches(program):
+def test_shapes_alone_give_numpys_shapes_dtypes_and_launches(program, small, monkeypatch):
+    monkeypatch.setattr(meta, "SMALL", small)
     computed, shapes = (estimate(program, X, B, C, I, shapes_only=only) for only in (False, True))
     assert about(shapes.result) == about(computed.result)
     assert shapes.receipt.launched == computed.receipt.launched

@@ -14,7 +14,7 @@ from inside import Stored
 from numpy.testing.overrides import get_overridable_numpy_array_functions
 
 from fluxlite import receipt
-from simgpu import dispatch, launches, refusals, shapes
+from simgpu import dispatch, launches, meta, refusals, shapes, tries
 from simgpu.words import word_set
 
 FUNCTIONS = {refusals.name_of(f): f for f in get_overridable_numpy_array_functions() if not refusals.is_lacking(f)}
@@ -275,6 +275,36 @@ def test_all_forms_have_these_shapes(line, simulated):
         args, kwargs = forms(*on(simulated, line))[number]
         simulated.instead = shapes.outcome
         assert shapes_in(function(*args, **kwargs)) == right
+
+
+# Their results have gaps in memory, which those without memory haven't.
+WITH_GAPS = word_set("histogram2d histogramdd unravel_index")
+
+
+@pytest.mark.parametrize("line", CALLS)
+def test_arrays_without_memory_are_as_those_of_zeros(line, simulated, monkeypatch):
+    seen = []
+    for instead, small, kept in ((None, meta.SMALL, tries.KEPT), (shapes.outcome, 0, 1)):
+        simulated.instead = instead
+        monkeypatch.setattr(meta, "SMALL", small)
+        monkeypatch.setattr(tries, "KEPT", kept)  # also lengths of 3 and 4 may stand for others
+        asked_for = asked(line, lambda x: simulated(np.zeros_like(x), dtype=None) if isinstance(x, np.ndarray) else x)
+        args, kwargs = forms(*asked_for)[0]
+        try:
+            result, costs = counted(function=asked_for[0], args=args, kwargs=kwargs)
+            seen.append((shapes_in(result), strides_in(result), costs))
+        except Exception as error:  # weights of 0, or a matrix that has no inverse
+            seen.append((type(error), str(error)))
+    assert len(seen[0]) == len(seen[1])
+    if refusals.name_of(asked_for[0]) in WITH_GAPS:
+        seen = [(shape, costs) for shape, _, costs in seen]
+    assert seen[0] == seen[1]
+
+
+def strides_in(result):
+    if isinstance(result, (tuple, list)):
+        return [strides_in(part) for part in result]
+    return result.strides if isinstance(result, Stored) and result.size and result.flags.forc else None
 
 
 def shapes_in(result):

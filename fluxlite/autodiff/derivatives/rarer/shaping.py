@@ -128,7 +128,7 @@ def pad(array, pad_width, mode="constant", constant_values=0):
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         raise TypeError(f"np.pad has rules for constant, edge, reflect, symmetric and wrap, not for {mode!r}")
     for axis, width in enumerate(widths):
-        source = np.pad(np.arange(array.shape[axis]), width, mode=mode)  # type: ignore[call-overload]
+        source = np.pad(np.arange(array.shape[axis], dtype=np.int64), width, mode=mode)  # type: ignore[call-overload]
         array = np.take(array, source, axis=axis)
     return array
 
@@ -187,11 +187,11 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
 # -- put together
 def numbers(x, first=0):
     """The number of each element of `x`, at its place."""
-    return np.reshape(np.arange(first, first + np.size(x)), np.shape(x))
+    return np.reshape(np.arange(first, first + np.size(x), dtype=np.int64), np.shape(x))
 
 
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
-    places = np.meshgrid(*(np.arange(np.size(x)) for x in xi), sparse=sparse, indexing=indexing)
+    places = np.meshgrid(*(np.arange(np.size(x), dtype=np.int64) for x in xi), sparse=sparse, indexing=indexing)
     return tuple(np.take(np.ravel(x), place) for x, place in zip(xi, places))
 
 
@@ -216,7 +216,7 @@ def insert(arr, obj, values, axis=None):
 # -- picked
 def delete(arr, obj, axis=None):
     arr, axis = (np.ravel(arr), 0) if axis is None else (arr, axis)
-    return np.take(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
+    return np.take(arr, np.delete(np.arange(arr.shape[axis], dtype=np.int64), obj), axis)
 
 
 def compress(condition, a, axis=None):
