@@ -148,9 +148,10 @@ def _check_bytes(name: str, entry: _Entry, expected: int) -> None:
 
 
 def _read_array(file: BufferedReader, name: str, entry: _Entry) -> np.ndarray:
-    dtype = np.dtype(_TYPES[entry.code][1]).newbyteorder("<")
-    if dtype.kind == "V":  # it's known only since the program has imported ml_dtypes
-        raise TypeError(f"data type {_TYPES[entry.code][1]!r} not understood")
+    known = _TYPES[entry.code][1]
+    if known != "bfloat16":  # which another library may have told NumPy
+        known = getattr(np, known)
+    dtype = np.dtype(known).newbyteorder("<")
     data = bytearray(entry.end - entry.begin)
     if not data:
         return np.zeros(entry.shape, dtype)

@@ -1,5 +1,7 @@
 """Messages that appear once, and errors that name the place in a model."""
 
+import importlib.util
+import os
 import pickle
 import subprocess
 import sys
@@ -38,26 +40,37 @@ def test_a_programs_output_is_its_own_and_a_notebook_shows_messages_below_the_ce
     assert kept.getvalue() == "[ Info: hidden\n" and capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("kernel", ["none", "ipykernel", "another"])
-def test_a_notebook_is_found_by_what_ipython_says_whatever_kernel_it_has(kernel, monkeypatch, tmp_path):
-    pytest.importorskip("IPython")
-    from IPython.core.displaypub import DisplayPublisher
-    from IPython.core.interactiveshell import InteractiveShell
+SHELLS = """
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
 
-    class Sending(DisplayPublisher):
-        """As kernels have, which send what's shown to a page."""
+class Sending(DisplayPublisher):
+    pass
 
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    if kernel == "ipykernel":
-        kind = pytest.importorskip("ipykernel.zmqshell").ZMQInteractiveShell
-        shell = kind.__new__(kind)  # to begin it takes a kernel
-    elif kernel == "another":
-        shell = InteractiveShell(display_pub_class=Sending)
-    else:
-        shell = InteractiveShell()
-    monkeypatch.setattr(messages, "ipython", lambda: shell)
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
-    assert messages.in_notebook() is (kernel != "none")
+def ipykernels():
+    from ipykernel.zmqshell import ZMQInteractiveShell
+    return ZMQInteractiveShell.__new__(ZMQInteractiveShell)  # to begin it takes a kernel
+
+def anothers():
+    return InteractiveShell(display_pub_class=Sending)
+
+shells = {"terminal": InteractiveShell, "another": anothers, "ipykernel": ipykernels}
+from fluxlite import messages
+shell = shells[sys.argv[1]]()
+sys.modules.pop("ipykernel", None)
+messages.ipython = lambda: shell
+print(messages.in_notebook())
+"""
+
+
+@pytest.mark.parametrize("kernel", ["terminal", "ipykernel", "another"])
+def test_a_notebook_is_found_by_what_ipython_says_whatever_kernel_it_has(kernel, tmp_path):
+    for needed in ("IPython", "ipykernel"):
+        if importlib.util.find_spec(needed) is None:
+            pytest.skip(f"{needed} isn't installed")
+    command = [sys.executable, "-c", f"import sys\n{SHELLS}", kernel]
+    done = subprocess.run(command, env={**os.environ, "IPYTHONDIR": str(tmp_path)}, capture_output=True, text=True)
+    assert done.stdout == f"{kernel != 'terminal'}\n", done.stderr
 
 
 # -- errors with a place ---------------------------------------------------------------------------------------------
