@@ -156,21 +156,28 @@ class Text:
         """The arguments are taken as x0, x1, …; all has to be as it was."""
         self._add("try:")
         carried = [(place.value, lookup(place, self._writer)) for place in places.carried]
-        for line in checks(arguments[0], arguments[1], carried, self._writer):
+        checked = checks(arguments[0], arguments[1], carried, self._writer)
+        for line in checked.lines:
             self._add(line, depth=2)
         for condition in in_few_lines(guards(places, self._writer)):
             self._add(f"if {condition}: return missed", depth=2)
         self._add("except looking_failed:\n    return missed")
-        for condition in [*self._identities(places), *self._overlaps()]:
+        for condition in [*self._identities(places, checked.containers), *self._overlaps()]:
             self._add(f"if {condition}: return missed")
 
-    def _identities(self, places: Places) -> list[str]:
-        """Tests for a step that asks whether one array is another: inputs are neither one another nor from outside."""
-        if not places.asks_for_identity or not self._arguments:
+    def _identities(self, places: Places, containers: list[str]) -> list[str]:
+        """Tests for a step that asks whether one thing is another: inputs are neither one another nor from outside.
+
+        `containers` are the names of those among the arguments: no two of them are one either.
+        """
+        if not places.asks_for_identity:
             return []
         ids = [f"id({argument})" for argument in self._arguments]
+        all_ids = [*ids, *[f"id({name})" for name in containers]]
+        if not all_ids:
+            return []
         outside = self._writer.thing(places.ids_outside())
-        return [f"len({{{', '.join(ids)}}}) != {len(ids)}", *[f"{x} in {outside}" for x in ids]]
+        return [f"len({{{', '.join(all_ids)}}}) != {len(all_ids)}", *[f"{x} in {outside}" for x in ids]]
 
     def _overlaps(self) -> list[str]:
         """Tests for two names of one piece of memory, of which one is changed, and the other is a copy in a replay."""

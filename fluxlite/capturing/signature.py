@@ -63,6 +63,7 @@ class Checks:
     def __init__(self, writer: Any) -> None:
         self.writer = writer
         self.lines: list[str] = []
+        self.containers: list[str] = []  # the names of the lists, dicts and tuples among the arguments
         self._arrays = 0
         self._names: dict[int, str] = {}  # by id: what was given before
 
@@ -89,6 +90,8 @@ class Checks:
         name = f"part_{len(self.lines)}"
         self._names[id(x)] = name
         self.lines.append(f"{name} = {now}")
+        if x != () and now not in ("args", "kwargs"):  # Python has one () only, and makes those anew
+            self.containers.append(name)
         return name
 
     def miss_if(self, *tests: str) -> None:
@@ -98,17 +101,19 @@ class Checks:
         return f"type({name}) is not {self.writer.thing(kind)}"
 
 
-def checks(args: tuple, kwargs: dict[str, Any], carried: list[tuple[Any, str]], writer: Any) -> list[str]:
-    """The lines of `Checks` for these arguments, and for what's `carried`: things, and where a replay finds them."""
+def checks(args: tuple, kwargs: dict[str, Any], carried: list[tuple[Any, str]], writer: Any) -> Checks:
+    """The `Checks` for these arguments, and for what's `carried`: things, and where a replay finds them."""
     found = Checks(writer)
     found.add(args, "args")
     if kwargs:
         found.add(kwargs, "kwargs")
     else:
         found.miss_if("kwargs")
+    containers = list(found.containers)
     for x, now in carried:
         found.add_another(x, now)
-    return found.lines
+    found.containers = containers
+    return found
 
 
 # -- the kinds of things -----------------------------------------------------------------------------------------------

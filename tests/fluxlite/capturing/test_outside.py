@@ -128,40 +128,22 @@ def set_factor():
     FACTOR = 2.0
 
 
-class Doubled:
-    def __set__(self, owner, value):
-        owner.y[...] = value * FACTOR
-
-
-class WithSetters:
+class Buffer:
     def __init__(self):
         self.y = np.zeros((6, 3), np.float32)
 
-    @property
-    def w(self):
-        return self.y
-
-    @w.setter
-    def w(self, value):
-        self.y[...] = value * FACTOR
-
-    @w.deleter
-    def w(self):
-        self.y *= FACTOR
-
-    def scale(self, value, k):
-        return value * FACTOR * k
-
-    doubled = Doubled()
-    tripled = functools.partialmethod(scale, k=3.0)
-
-    @functools.singledispatchmethod
-    def scaled(self, value):
-        return value * FACTOR
-
 
 def setter():
-    own = WithSetters()
+    class WithSetter(Buffer):
+        @property
+        def w(self):
+            return self.y
+
+        @w.setter
+        def w(self, value):
+            self.y[...] = value * FACTOR
+
+    own = WithSetter()
 
     def step(x):
         own.w = x
@@ -172,7 +154,16 @@ def setter():
 
 
 def deleter():
-    own = WithSetters()
+    class WithDeleter(Buffer):
+        @property
+        def w(self):
+            return self.y
+
+        @w.deleter
+        def w(self):
+            self.y *= FACTOR
+
+    own = WithDeleter()
 
     def step(x):
         own.y[...] = x
@@ -184,10 +175,17 @@ def deleter():
 
 
 def descriptor():
-    own = WithSetters()
+    class Scaled:
+        def __set__(self, owner, value):
+            owner.y[...] = value * FACTOR
+
+    class WithDescriptor(Buffer):
+        w = Scaled()
+
+    own = WithDescriptor()
 
     def step(x):
-        own.doubled = x
+        own.w = x
         return own.y * 1
 
     set_back()
@@ -195,13 +193,21 @@ def descriptor():
 
 
 def partial_method():
-    own = WithSetters()
+    class WithPartial(Buffer):
+        tripled = functools.partialmethod(lambda self, value, k: value * FACTOR * k, k=3.0)
+
+    own = WithPartial()
     set_back()
     return lambda x: own.tripled(x), set_factor
 
 
 def method_by_type():
-    own = WithSetters()
+    class ByType(Buffer):
+        @functools.singledispatchmethod
+        def scaled(self, value):
+            return value * FACTOR
+
+    own = ByType()
     set_back()
     return lambda x: own.scaled(x), set_factor
 

@@ -357,6 +357,18 @@ def test_one_object_for_two_arguments_is_one(step, make):
     assert results(step, arguments=arguments, calls=20) == results(step, arguments=arguments, calls=20, captured=False)
 
 
+@pytest.mark.parametrize("make", [lambda: [1], lambda: {"a": 1}, lambda: (1, [2]), lambda: [X * 1]])
+def test_two_containers_given_and_then_one_twice_are_two_calls(make):
+    def arguments(i):
+        first = make()
+        return first, first if i in (5, 8) else make(), X + i
+
+    def step(p, q, x):
+        return x * 2 if p is q else x * 3
+
+    assert results(step, arguments=arguments, calls=10) == results(step, arguments=arguments, calls=10, captured=False)
+
+
 def test_an_argument_that_is_an_array_from_outside_is_refused_where_the_step_asks():
     own = types.SimpleNamespace(w=X.copy(), h=X.copy())
     other = own.w
