@@ -756,6 +756,78 @@ def test_no_stand_in_stays_after_a_refusal_or_behind_a_read_only_dict():
     assert type(first.k) is np.ndarray
 
 
+def shorter(box, model, x):
+    del box[0]
+
+
+def longer(box, model, x):
+    box.insert(0, x * 2)
+
+
+def with_a_generator(box, model, x):
+    box.append(model.rng)
+    box.append((model.rng, model.weight))
+
+
+@pytest.mark.parametrize("change", [shorter, longer, with_a_generator])
+def test_a_list_that_gets_another_length_holds_what_it_holds_eagerly(change):
+    """Refused is only what a replay would do otherwise: the first run does what the step does."""
+
+    def run(captured):
+        model = types.SimpleNamespace(weight=np.ones((6, 3), np.float32), rng=np.random.default_rng(0))
+        other = np.ones(3, np.float32)
+        box = [model.weight, other, model.weight]
+        found = {id(model.weight): "weight", id(other): "other", id(model.rng): "rng"}
+
+        def step(x):
+            change(box, model, x)
+            return model.weight * x
+
+        step = fl.captured(step) if captured else step
+        step(X)
+        parts = [part for x in box for part in (x if type(x) is tuple else (x,))]
+        return [found.get(id(x), type(x)) for x in (*parts, model.weight, model.rng)]
+
+    assert run(True) == run(False)
+
+
+def test_what_the_step_deletes_is_gone_and_comes_back_if_that_is_refused():
+    box = {"w": np.ones(3, np.float32)}
+
+    def step(x):
+        return x * box.pop("w")
+
+    run = fl.captured(step)
+    run(X)
+    assert not box
+    with pytest.raises(fl.CaptureError, match="changes 'w'"):
+        for _ in range(3):
+            before = box["w"] = np.ones(3, np.float32)
+            run(X)
+    assert box["w"] is before
+
+
+class Refusing(dict):
+    def __setitem__(self, key, value):
+        if type(value) is np.ndarray:
+            raise RuntimeError("not here")
+        super().__setitem__(key, value)
+
+
+def test_no_stand_in_stays_elsewhere_if_one_place_cannot_be_put_back():
+    first, box, own = types.SimpleNamespace(), Refusing(w=np.ones(3, np.float32)), types.SimpleNamespace()
+    first.w = own.w = np.ones(3, np.float32)
+    own.k = None
+
+    def step(x):
+        own.k = x * 2
+        return x * first.w * box["w"] * own.w
+
+    with pytest.raises(RuntimeError, match="not here"):
+        fl.captured(step)(X)
+    assert {type(x) for x in (first.w, own.w, own.k)} == {np.ndarray}
+
+
 # -- what a step gives back ------------------------------------------------------------------------------------------
 
 
