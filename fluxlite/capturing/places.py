@@ -270,7 +270,8 @@ class Places:
     def _keep_in_values(self, kept: "Kept", each: contextlib.ExitStack) -> list[str]:
         """A variable or an attribute gets its first array: from the next run on, there is one."""
         lost = []
-        for place in self.values:
+        new = [Place(names, name, True, GONE) for names, name in self.absent]
+        for place in [*self.values, *new]:
             now = place.now()
             if same(now, place.value):
                 continue

@@ -54,6 +54,9 @@ class Recording:
             if self.places is not None:
                 self.places.put_back_attributes()
             raise
+        except BaseException:  # the step's own: what it has done by then stays
+            self.write_back()
+            raise
         self.places.found = {}  # a plan holds no arguments
         return self._structure.filled(values)
 

@@ -807,6 +807,54 @@ def test_what_the_step_deletes_is_gone_and_comes_back_if_that_is_refused():
     assert box["w"] is before
 
 
+last = None
+
+
+def test_a_global_that_the_step_only_assigns_gets_what_it_gets_eagerly(monkeypatch):
+    monkeypatch.setitem(globals(), "last", None)
+    monkeypatch.setitem(globals(), "latest", None)
+    del globals()["latest"]
+
+    def step(x):
+        global last, latest
+        last = x * 2
+        latest = x * 3
+        return x
+
+    run = fl.captured(step)
+    for i in range(6):
+        run(X * i)
+        assert (last == X * i * 2).all() and type(last) is np.ndarray
+        assert (latest == X * i * 3).all() and type(latest) is np.ndarray
+    assert run.plans
+
+
+def test_an_error_of_the_step_while_it_is_recorded_leaves_an_argument_as_the_step_does():
+    def step(x):
+        x[...] = 5
+        raise ValueError("own")
+
+    x = np.ones(3, np.float32)
+    with pytest.raises(ValueError, match="own"):
+        fl.captured(step)(x)
+    assert (x == 5).all()
+
+
+def test_a_refusal_puts_back_parts_of_an_array_that_is_read_only_as_a_whole():
+    w = np.zeros(4, np.float32)
+    parts = w[:3], w[1:]
+    w.flags.writeable = False
+
+    def step(x):
+        for part in (*parts, *parts):
+            part += x
+        return float(x[0])
+
+    with pytest.raises(fl.CaptureError, match="float"):
+        fl.captured(step)(np.ones(3, np.float32))
+    assert (w == 0).all()
+
+
 class Refusing(dict):
     def __setitem__(self, key, value):
         if type(value) is np.ndarray:
