@@ -49,7 +49,8 @@ class _Held:
 
     def __init__(self, places: Places, arrays: list[np.ndarray], generators: list) -> None:
         found: list[Place] = [place for place in places.arrays if is_real_array(place.value)]
-        self._places = [*found, *[place for place in places.carried if place not in found]]
+        met = {place.which() for place in found}
+        self._places = [*found, *[place for place in places.carried if place.which() not in met]]
         self._arrays = [place.value for place in found] + arrays
         self.names = [str(place) for place in (*self._places, *found)] + ["an argument"] * len(arrays)
         self._memories = [leaf.memory for leaf in places.leaves]

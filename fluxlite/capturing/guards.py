@@ -55,8 +55,15 @@ def in_few_lines(conditions: list[str]) -> list[str]:
 def lookup(place: Place, writer: Writer) -> str:
     """What is at a place now."""
     if place.is_item:
-        return f"{writer.thing(place.owner)}[{place.key!r}]"
+        return f"{writer.thing(place.owner)}[{_key(place, writer)}]"
     return f"{writer.thing(place.owner)}.{place.key}"
+
+
+def _key(place: Place, writer: Writer) -> str:
+    """An item's key: a text or a whole number as it's written, another one by name, such as an Enum's member."""
+    if type(place.key) in (str, int):
+        return repr(place.key)
+    return writer.thing(place.key)
 
 
 def assignment(place: Place, value: str, writer: Writer) -> str:
@@ -65,7 +72,7 @@ def assignment(place: Place, value: str, writer: Writer) -> str:
         return f"setattr({writer.thing(place.of)}, {place.key!r}, {value})"
     owner = writer.thing(place.owner)
     if place.is_item:
-        return f"{owner}[{writer.name(place.key)}] = {value}"
+        return f"{owner}[{_key(place, writer)}] = {value}"
     if hasattr(type(place.owner), "__dataclass_fields__"):  # it may be frozen
         return f"{writer.thing(object.__setattr__)}({owner}, {place.key!r}, {value})"
     return f"{owner}.{place.key} = {value}"

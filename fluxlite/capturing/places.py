@@ -9,10 +9,10 @@ that was there keeps its values for whoever has it. From the next recorded run o
 stands there is an input of the program, as an argument is, and each replay assigns a new array at its end.
 """
 
+import contextlib
 import contextvars
 import functools
 import random
-import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -227,49 +227,67 @@ class Places:
     # -- what's where the arrays were, after the step ------------------------------------------------------------------
 
     def _put_back(self, program: Program, given: list) -> list[str]:
-        assigned = self._take_assigned()
-        kept = Kept(program, given, self.found)
+        stands_for = {id(x): place.value for x, place in zip(self._stand_ins, self.arrays)}
+        kept = Kept(program, given, self.found, stands_for)
+        assigned = list(map(_now_or, self.arrays, self._stand_ins))
+        lengths_differ = {id(x.box) for x in self.containers if x.keys is None and len(x.box) != len(x.values)}
         try:
-            lost = self._rebind(assigned, kept)
+            self._take_down_stand_ins(assigned, lengths_differ, kept)
+            lost = self._rebind(assigned, lengths_differ, kept)
         finally:  # even if that's refused, no stand-in stays anywhere
-            new = [*self._keep_in_values(kept), *self._keep_in_containers(kept)]
+            with contextlib.ExitStack() as each:
+                new = [*self._keep_in_values(kept, each), *self._keep_in_containers(kept, each)]
         if kept.refusal:
             raise CaptureError(kept.refusal)
         return [*lost, *new, *self._changed_elsewhere()]
 
-    def _take_assigned(self) -> list[Any]:
-        """Each array is in its place again. What was there, for each place: its stand-in, or what the step assigned."""
-        assigned = [place.now() for place in self.arrays]
-        self.take_down_stand_ins()
-        return assigned
+    def _take_down_stand_ins(self, assigned: list[Any], lengths_differ: set[int], kept: "Kept") -> None:
+        """Each array is in its place again, whatever one of the places raises.
 
-    def _rebind(self, assigned: list[Any], kept: "Kept") -> list[str]:
+        What the step has deleted stays so. In a list that has another length now, nothing is where it was: what's there
+        stays, without stand-ins.
+        """
+        with contextlib.ExitStack() as each:
+            for place, now in zip(self.arrays, assigned):
+                if now is GONE:
+                    continue
+                if id(place.owner) in lengths_differ:
+                    each.callback(place.assign, kept.plain(now))
+                else:
+                    each.callback(place.assign, place.value)
+
+    def _rebind(self, assigned: list[Any], lengths_differ: set[int], kept: "Kept") -> list[str]:
         """Places that the step has given another array have that one now; what was there before is as it was."""
         lost = []
         for place, stand_in, now in zip(self.arrays, self._stand_ins, assigned):
-            if now is GONE:
+            if id(place.owner) in lengths_differ:
+                lost.append(f"the length of a {type(place.owner).__name__}")
+            elif now is GONE:
+                kept.restore_if_refused(place)
                 lost.append(str(place))
-            elif not _is_what_was_there(now, stand_in):
+            elif now is not place.value and not _is_what_was_there(now, stand_in):
                 _check_is_alike(now, place)
                 self.rebindings.append(kept.rebind(place, now))
         return lost
 
     # -- what's where there was no array -------------------------------------------------------------------------------
 
-    def _keep_in_values(self, kept: "Kept") -> list[str]:
+    def _keep_in_values(self, kept: "Kept", each: contextlib.ExitStack) -> list[str]:
         """A variable or an attribute gets its first array: from the next run on, there is one."""
         lost = []
-        for place in self.values:
+        new = [Place(names, name, True, GONE) for names, name in self.absent]
+        for place in [*self.values, *new]:
             now = place.now()
             if same(now, place.value):
                 continue
-            if isinstance(now, CapturedArray):
-                place.assign(kept.array(now))
+            plain = kept.plain(now)
+            if plain is not now:
+                each.callback(place.assign, plain)
                 self.first_arrays.append(place)
             lost.append(str(place))
         return lost
 
-    def _keep_in_containers(self, kept: "Kept") -> list[str]:
+    def _keep_in_containers(self, kept: "Kept", each: contextlib.ExitStack) -> list[str]:
         """The same for what's in a list, a dict or another container."""
         lost = []
         rebound = {rebinding.place.which() for rebinding in self.rebindings}
@@ -278,9 +296,14 @@ class Places:
             for key, value in now.items():
                 if (id(container.box), key) in rebound:
                     continue
-                if isinstance(value, CapturedArray) and not isinstance(container.box, types.MappingProxyType):
-                    container.box[key] = kept.array(value)
-                    self.first_arrays.append(Place(container.box, key, True, before.get(key, GONE)))
+                plain = kept.plain(value)
+                if plain is not value and isinstance(container.box, set):
+                    each.callback(container.box.add, plain)
+                    each.callback(container.box.discard, value)
+                elif plain is not value and hasattr(container.box, "__setitem__"):  # not a view of a dict
+                    place = Place(container.box, key, True, before.get(key, GONE))
+                    each.callback(place.assign, plain)
+                    self.first_arrays.append(place)
                 if key not in before or not same(value, before[key]):
                     lost.append(container.words_for(key))
             lost += [container.words_for(key) for key in before if key not in now]
@@ -300,10 +323,11 @@ class Places:
 class Kept:
     """What a step has assigned, as it's kept after the run: each array that the step has made, as one copy of it."""
 
-    def __init__(self, program: Program, given: list, found: dict[int, Any]) -> None:
+    def __init__(self, program: Program, given: list, found: dict[int, Any], stands_for: dict[int, Any]) -> None:
         self._program = program
         self._given = given
         self._found = found
+        self._stands_for = stands_for  # by id of a stand-in
         self._copies: dict[str, Any] = {}
         self._kept: dict[str, np.ndarray] = {}  # the values of each array that's been copied
         self.refusal = ""  # what can't be kept
@@ -336,13 +360,39 @@ class Kept:
                 "replay's wouldn't. Keep x.copy()"
             )
 
+    def plain(self, x: Any) -> Any:
+        """`x` without stand-ins."""
+        if id(x) in self._stands_for:
+            return self._stands_for[id(x)]
+        if isinstance(x, CapturedArray):
+            return self.array(x)
+        if isinstance(x, CapturedGenerator):
+            return x.generator
+        if type(x) is tuple:
+            parts = tuple(map(self.plain, x))
+            if any(part is not before for part, before in zip(parts, x)):
+                return parts
+        return x
+
+    def restore_if_refused(self, place: Place) -> None:
+        """If the run is refused, what was at the place comes back."""
+        self._program.undo_later(("place", place.which()), functools.partial(place.assign, place.value))
+
     def rebind(self, place: Place, now: Any) -> Rebinding:
         """Assign what the step has assigned, without stand-ins. If the run is refused, what was there comes back."""
         outputs: list[CapturedArray] = []
         structure = structure_of(now, outputs, self._found)
-        self._program.undo_later(("place", place.which()), functools.partial(place.assign, place.value))
+        self.restore_if_refused(place)
         place.assign(structure.filled(list(map(self.array, outputs))))
         return Rebinding(place, structure, [x.value for x in outputs], [x.is_number for x in outputs])
+
+
+def _now_or(place: Place, stand_in: Any) -> Any:
+    """What's at a place now; its stand-in if it can't be asked, since the owner's own method raises."""
+    try:
+        return place.now()
+    except Exception:
+        return stand_in
 
 
 def _is_what_was_there(now: Any, stand_in: Any) -> bool:

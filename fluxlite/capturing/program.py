@@ -4,6 +4,7 @@ A `Program` is what one run of a step did: a list of `Call`. It knows which memo
 outside (parameters, an optimizer's memory, constants), and how to put back what the run changed.
 """
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -348,8 +349,14 @@ class Program:
     def before_change(self, target: np.ndarray) -> None:
         """`target` is about to be changed in place: what it held can be put back."""
         root = root_of(target)
-        if id(root) not in self.made:
+        if id(root) in self.made:
+            return
+        if root.flags.writeable:
             self.undo_later(id(root), functools.partial(np.copyto, root, root.copy()))
+            return
+        view = values_of(target)  # which may be written to all the same
+        key = id(root), repr(view.__array_interface__)
+        self.undo_later(key, functools.partial(np.copyto, view, view.copy()))
 
     def undo_later(self, key: Any, undo: Callable[[], None]) -> None:
         """If the capture fails, call `undo`. For each `key`, only the first one counts: it knows what was there."""
@@ -357,8 +364,9 @@ class Program:
 
     def undo(self) -> None:
         """Put back what the run has changed: parameters, an optimizer's memory, buffers, generators."""
-        for undo in self._undo.values():
-            undo()
+        with contextlib.ExitStack() as each:  # which calls the last one first, and all of them even if one raises
+            for undo in self._undo.values():
+                each.callback(undo)
 
     def watch(self, earlier: "Program") -> None:
         """Look at what an earlier run found outside: if it changes unseen, a replay wouldn't change it."""

@@ -55,6 +55,8 @@ class Recording:
             interrupt = interrupt_of(error, error_before)
             if interrupt is not None or isinstance(error, CaptureError):
                 self._undo()
+            else:  # the step's own: what it has done by then stays
+                self.write_back()
             if interrupt is not None and interrupt is not error:
                 raise interrupt from None
             raise

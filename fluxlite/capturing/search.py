@@ -375,8 +375,8 @@ def names_in_code(f: Any) -> set[str]:
 
 
 def _globals_of(code: Any) -> list[str]:
-    """The names that a function looks up among its module's variables, and then among Python's."""
-    return list(dict.fromkeys(_operands(code, {"LOAD_GLOBAL", "LOAD_NAME"})))
+    """The names that a function looks up among its module's variables and then among Python's, or assigns there."""
+    return list(dict.fromkeys(_operands(code, {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"})))
 
 
 def _imports_of(code: Any) -> list[str]:

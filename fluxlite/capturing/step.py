@@ -182,13 +182,13 @@ class CapturedStep:
         runs = tries.runs + 1
         if recording.first_rebound():  # which are inputs from now on: the next run is the first of its kind
             runs = tries.runs
-        if not trouble:
-            self._replay_from_now_on(key, recording, tries.held)
-        elif runs < _MOST_RUNS:
-            self._try_again(key, _Tries(runs, recording.program, [*tries.carried, *recording.to_carry()], tries.held))
-        else:
+        if trouble and runs >= _MOST_RUNS:
             self._give_up(key, recording, trouble)
         recording.write_back()
+        if trouble:
+            self._try_again(key, _Tries(runs, recording.program, [*tries.carried, *recording.to_carry()], tries.held))
+        else:
+            self._replay_from_now_on(key, recording, tries.held)
         return result
 
     def _run(self, key: Any, recording: Recording) -> Any:

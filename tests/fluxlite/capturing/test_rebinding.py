@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import enum
 import signal
 import types
 
@@ -66,6 +67,21 @@ def an_item(put):
         own["ema"] = 0.5 * own["ema"] + x * own["k"]
 
     return step, lambda: own["ema"], lambda h: own.__setitem__("ema", h)
+
+
+class Of(enum.Enum):
+    MEAN = 1
+
+
+def items_by_other_keys(put):
+    own = {Of.MEAN: zeros(put), np.float64(2): zeros(put), (1, None): zeros(put), 0.5: zeros(put), True: zeros(put)}
+
+    def step(x):
+        for key in own:
+            own[key] = own[key] + x
+        return own[Of.MEAN] * 2
+
+    return step, lambda: own[Of.MEAN], lambda h: own.__setitem__(Of.MEAN, h)
 
 
 def an_item_of_a_list(put):
@@ -215,7 +231,8 @@ def what_stands_elsewhere(put):
     return step, lambda: (own.h, own.start), lambda h: setattr(own, "h", h)
 
 
-STEPS = [an_attribute, an_item, an_item_of_a_list, a_variable, a_slot, a_class, a_frozen_dataclass, a_number, a_tuple,
+STEPS = [an_attribute, an_item, items_by_other_keys, an_item_of_a_list, a_variable, a_slot, a_class,
+         a_frozen_dataclass, a_number, a_tuple,
          two_names_of_one, one_array_for_two_names, a_swap, in_place_and_then_assigned, the_argument_itself,
          what_stands_elsewhere]  # fmt: skip
 

@@ -841,6 +841,126 @@ def test_no_stand_in_stays_after_a_refusal_or_behind_a_read_only_dict():
     assert type(first.k) is np.ndarray
 
 
+def shorter(box, model, x):
+    del box[0]
+
+
+def longer(box, model, x):
+    box.insert(0, x * 2)
+
+
+def with_a_generator(box, model, x):
+    box.append(model.rng)
+    box.append((model.rng, model.weight))
+
+
+@pytest.mark.parametrize("change", [shorter, longer, with_a_generator])
+def test_a_list_that_gets_another_length_holds_what_it_holds_eagerly(change):
+    """Refused is only what a replay would do otherwise: the first run does what the step does."""
+
+    def run(captured):
+        model = types.SimpleNamespace(weight=np.ones((6, 3), np.float32), rng=np.random.default_rng(0))
+        other = np.ones(3, np.float32)
+        box = [model.weight, other, model.weight]
+        found = {id(model.weight): "weight", id(other): "other", id(model.rng): "rng"}
+
+        def step(x):
+            change(box, model, x)
+            return model.weight * x
+
+        step = fl.captured(step) if captured else step
+        step(X)
+        parts = [part for x in box for part in (x if type(x) is tuple else (x,))]
+        return [found.get(id(x), type(x)) for x in (*parts, model.weight, model.rng)]
+
+    assert run(True) == run(False)
+
+
+def test_what_the_step_deletes_is_gone_and_comes_back_if_that_is_refused():
+    box = {"w": np.ones(3, np.float32)}
+
+    def step(x):
+        return x * box.pop("w")
+
+    run = fl.captured(step)
+    run(X)
+    assert not box
+    with pytest.raises(fl.CaptureError, match="changes 'w'"):
+        for _ in range(3):
+            before = box["w"] = np.ones(3, np.float32)
+            run(X)
+    assert box["w"] is before
+
+
+last = None
+
+
+def test_a_global_that_the_step_only_assigns_gets_what_it_gets_eagerly(monkeypatch):
+    monkeypatch.setitem(globals(), "last", None)
+    monkeypatch.setitem(globals(), "latest", None)
+    del globals()["latest"]
+
+    def step(x):
+        global last, latest
+        last = x * 2
+        latest = x * 3
+        return x
+
+    run = fl.captured(step)
+    for i in range(6):
+        run(X * i)
+        assert (last == X * i * 2).all() and type(last) is np.ndarray
+        assert (latest == X * i * 3).all() and type(latest) is np.ndarray
+    assert run.plans
+
+
+def test_an_error_of_the_step_while_it_is_recorded_leaves_an_argument_as_the_step_does():
+    def step(x):
+        x[...] = 5
+        raise ValueError("own")
+
+    x = np.ones(3, np.float32)
+    with pytest.raises(ValueError, match="own"):
+        fl.captured(step)(x)
+    assert (x == 5).all()
+
+
+def test_a_refusal_puts_back_parts_of_an_array_that_is_read_only_as_a_whole():
+    w = np.zeros(4, np.float32)
+    parts = w[:3], w[1:]
+    w.flags.writeable = False
+
+    def step(x):
+        for part in (*parts, *parts):
+            part += x
+        return float(x[0])
+
+    with pytest.raises(fl.CaptureError, match="float"):
+        fl.captured(step)(np.ones(3, np.float32))
+    assert (w == 0).all()
+
+
+class Refusing(dict):
+    def __setitem__(self, key, value):
+        if type(value) is np.ndarray:
+            raise RuntimeError("not here")
+        super().__setitem__(key, value)
+
+
+def test_no_stand_in_stays_elsewhere_if_one_place_cannot_be_put_back():
+    first, box, own = types.SimpleNamespace(), Refusing(w=np.ones(3, np.float32)), types.SimpleNamespace()
+    first.w = own.w = np.ones(3, np.float32)
+    own.k = None
+
+    def step(x):
+        own.k = x * 2
+        return x * first.w * box["w"] * own.w
+
+    with pytest.raises(RuntimeError, match="not here"):
+        fl.captured(step)(X)
+    assert {type(x) for x in (first.w, own.w, own.k)} == {np.ndarray}
+
+
 # -- what a step gives back ------------------------------------------------------------------------------------------
 
 
