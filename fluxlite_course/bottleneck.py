@@ -70,7 +70,7 @@ class Step(NamedTuple):
 def six_layers(width: int, rows: int, dtype: str) -> tuple[Any, Any, Any, Any, Any]:
     """Lesson 15's large network: six dense layers with relu, trained by Adam. Loss, model, rule, x and y."""
     layers = (fl.Dense.of(np.zeros((width, width), dtype), np.zeros(width, dtype), fl.relu) for _ in range(6))
-    x = np.zeros((rows, width), dtype)
+    x = np.broadcast_to(np.zeros((), dtype), (rows, width))  # only its shape counts, and it may have a GB
     return lambda m, x, y: fl.mse(m(x), y), fl.Chain(*layers), fl.Adam(), x, x
 
 
