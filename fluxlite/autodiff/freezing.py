@@ -19,12 +19,13 @@ class Level:
     A call inside another one has a higher number. No depth is kept, which exceptions or threads could leave wrong.
     """
 
-    __slots__ = ("number", "is_open", "frozen")
+    __slots__ = ("number", "is_open", "frozen", "_as_holder")
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.is_open = True
         self.frozen: dict[int, LibraryArray] = {}  # by id: what's read-only, since the backward pass needs its values
+        self._as_holder = (self,)  # one tuple for all that it freezes: a tuple for each is work for Python's collector
 
     def freeze(self, array: LibraryArray) -> None:
         """Make `array` read-only until this level closes; a view together with the array that it views."""
@@ -44,7 +45,7 @@ class Level:
             if not holders and not array.flags.writeable:  # for reasons of the program's own
                 return
             self.frozen[key] = array  # first, so that it's released even if an interrupt comes now
-            _holders[key] = (*holders, self)
+            _holders[key] = holders + self._as_holder
             if type(array) is np.ndarray:
                 array.setflags(write=False)  # the same as below, in a third of the time
             else:
@@ -59,7 +60,7 @@ class Level:
         with _lock:
             for key, array in self.frozen.items():  # an array comes before its views, as it has to
                 holders = _holders.get(key, ())
-                if holders and (len(holders) > 1 or holders[0] is not self):
+                if len(holders) > 1 or (holders and holders[0] is not self):
                     _holders[key] = tuple([level for level in holders if level is not self])
                     continue
                 _holders.pop(key, None)
@@ -70,6 +71,7 @@ class Level:
                     if _is_writable_again(array):
                         _waiting_views.pop(key, None)
             self.frozen = {}
+            self._as_holder = ()
 
 
 def _is_writable_again(array: LibraryArray) -> bool:
