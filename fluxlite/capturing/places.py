@@ -159,7 +159,7 @@ class Places:
         self.asks_for_identity = False  # whether code in it asks `is` of anything but a constant
         self.carried: list[Place] = []  # those of `arrays` whose arrays are inputs
         self.rebindings: list[Rebinding] = []  # what the step has assigned to places of `arrays`
-        self.first_arrays: list[Place] = []  # others that the step has assigned an array to
+        self.first_numbers: list[Place] = []  # others that the step has assigned a number of NumPy's to
         self.are_back = False  # the arrays, after the step
         self._stand_ins: list = []  # for each of `arrays`
 
@@ -283,7 +283,7 @@ class Places:
             plain = kept.plain(now)
             if plain is not now:
                 each.callback(place.assign, plain)
-                self.first_arrays.append(place)
+                self._note_number(place, plain)
             lost.append(str(place))
         return lost
 
@@ -303,11 +303,16 @@ class Places:
                 elif plain is not value and hasattr(container.box, "__setitem__"):  # not a view of a dict
                     place = Place(container.box, key, True, before.get(key, GONE))
                     each.callback(place.assign, plain)
-                    self.first_arrays.append(place)
+                    self._note_number(place, plain)
                 if key not in before or not same(value, before[key]):
                     lost.append(container.words_for(key))
             lost += [container.words_for(key) for key in before if key not in now]
         return lost
+
+    def _note_number(self, place: Place, now: Any) -> None:
+        """Where an array stands, the next run sees by itself whether it's replaced each time: a number always is."""
+        if isinstance(now, np.generic):
+            self.first_numbers.append(place)
 
     def _changed_elsewhere(self) -> list[str]:
         """What has changed where no array can be kept."""

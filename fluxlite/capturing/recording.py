@@ -188,7 +188,7 @@ class Recording:
 
     def to_carry(self) -> list[Place]:
         """What the next run has to carry, besides what this one has."""
-        return [*self.first_rebound(), *self.places.first_arrays]
+        return [*self.first_rebound(), *self.places.first_numbers]
 
     def trouble(self) -> str:
         """Why this run can't be replayed yet, in words; '' if it can."""

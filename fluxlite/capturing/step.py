@@ -192,13 +192,16 @@ class CapturedStep:
         return result
 
     def _run(self, key: Any, recording: Recording) -> Any:
-        _recording.is_on = True
         try:
-            return recording.run()
-        except BaseException:
-            self._forget(key)
-            raise
-        finally:
+            try:
+                _recording.is_on = True
+                return recording.run()
+            except BaseException:
+                self._forget(key)
+                raise
+            finally:
+                _recording.is_on = False
+        finally:  # once more, since Ctrl-C may have come just before that line
             _recording.is_on = False
 
     def _replay_from_now_on(self, key: Any, recording: Recording, held: list) -> None:

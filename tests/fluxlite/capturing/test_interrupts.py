@@ -350,14 +350,16 @@ def test_ctrl_c_while_arrays_are_put_back_waits_until_all_are():
     assert (own.a == 1).all() and (own.b == 0).all()
 
 
-def interrupted_while_recording(run, wanted):
-    """Call ``run(X)``, and stop it at one of its lines, the step's and the capture's. Whether there was such a one."""
+def interrupted_while_recording(run, wanted, files):
+    """Call ``run(X)``, and stop it at one of its lines in these files. Whether there was such a one."""
     count = 0
 
     def trace(frame, event, argument):
         nonlocal count
         if frame.f_code.co_filename in (signal.__file__, enum.__file__) or "fluxlite" not in frame.f_code.co_filename:
             return None
+        if not frame.f_code.co_filename.endswith(files):
+            return trace
         if event == "line":
             count += 1
             if count == wanted:
@@ -387,13 +389,16 @@ def recurrent():
     return step, own
 
 
+@pytest.mark.parametrize(("files", "each"), [(("",), 41), (("step.py", "recording.py"), 1)])
 @pytest.mark.parametrize("error", [None, TimeoutError])
 @pytest.mark.parametrize("calls", range(4))
-def test_ctrl_c_while_a_step_is_recorded_leaves_it_as_before_or_as_after(calls, error, handler_that_raises):
+def test_ctrl_c_while_a_step_is_recorded_leaves_it_as_before_or_as_after(
+    calls, error, files, each, handler_that_raises
+):
     if error is not None:
         handler_that_raises(error)
     found = set()
-    for wanted in itertools.count(1, 41):
+    for wanted in itertools.count(1, each):
         step, own = recurrent()
         run = fl.captured(step)
         eager, expected = recurrent()
@@ -401,7 +406,7 @@ def test_ctrl_c_while_a_step_is_recorded_leaves_it_as_before_or_as_after(calls, 
             run(X)
             eager(X)
         before = own.w.tobytes(), own.h.tobytes()
-        was_interrupted = interrupted_while_recording(run, wanted)
+        was_interrupted = interrupted_while_recording(run, wanted, files)
         assert type(own.w) is np.ndarray and type(own.h) is np.ndarray, "no stand-in stays"
         now = own.w.tobytes(), own.h.tobytes()
         if now != before:
@@ -414,3 +419,6 @@ def test_ctrl_c_while_a_step_is_recorded_leaves_it_as_before_or_as_after(calls, 
         if not was_interrupted:
             break
     assert found == {False, True}
+    for _ in range(3):
+        run(X)
+    assert run.plans, "steps are still recorded"
