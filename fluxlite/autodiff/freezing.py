@@ -25,7 +25,7 @@ class Level:
         self.number = number
         self.is_open = True
         self.frozen: dict[int, LibraryArray] = {}  # by id: what's read-only, since the backward pass needs its values
-        self._as_holder = (self,)  # one tuple for all that it freezes: a tuple for each is work for Python's collector
+        self._as_holder: tuple[Level, ...] = (self,)  # for all that it freezes: a tuple for each is work
 
     def freeze(self, array: LibraryArray) -> None:
         """Make `array` read-only until this level closes; a view together with the array that it views."""

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .program import Call, Number, Program, is_real_array, root_of, values_of
+from .memory import is_real_array, root_of, values_of
+from .program import Call, Number, Program
 from .recorded import NUMBERS
 from .terms import terms_of
 
@@ -112,7 +113,7 @@ class _Side:
             root = root_of(x)
             start = values_of(x).__array_interface__["data"][0] - root.__array_interface__["data"][0]
             whose: Any = "outside"
-            if id(root) in self._program.made:
+            if id(root) in self._program.owned:
                 whose = self._numbers.setdefault(id(root), len(self._numbers))
             return whose, start, x.shape, x.strides, x.dtype
         if isinstance(x, (tuple, list)):
@@ -130,7 +131,7 @@ class _Side:
 
 def _is_another(x: np.ndarray, y: np.ndarray, first: Program) -> bool:
     """Whether two arrays from outside are two objects, over two pieces of memory."""
-    return x is not y and id(root_of(x)) not in first.made and root_of(x) is not root_of(y)
+    return x is not y and not first.owns(x) and root_of(x) is not root_of(y)
 
 
 def _have_same_bytes(x: np.ndarray, y: np.ndarray) -> bool:

@@ -6,11 +6,13 @@ import numpy as np
 
 from ..tree.contract import is_leaf
 from ..tree.flat import parts_at_steps
+from .memory import is_real_array, on_device, values_of
 from .places import Place, Places, same
 from .plan import MISSED
-from .program import CaptureError, is_real_array, on_device, values_of
+from .program import CaptureError
 from .recorded import generators_of
 from .search import reachable_places
+from .undoing import put_state, state_of
 
 
 def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, kwargs: dict) -> Any:
@@ -61,7 +63,7 @@ class _Held:
     def values(self) -> list:
         now = [_copy(place.now()) for place in self._places]
         counts = [_counts(memory) for memory in self._memories]
-        states = [_state_of(generator) for generator in self._generators]
+        states = [state_of(generator) for generator in self._generators]
         return [*now, *map(_copy, self._arrays), *counts, *states]
 
     def put_back(self) -> None:
@@ -75,7 +77,7 @@ class _Held:
         for memory in self._memories:
             _put_counts(memory, next(before))
         for generator in self._generators:
-            _put_state(generator, next(before))
+            put_state(generator, next(before))
 
 
 def _copy(x: Any) -> Any:
@@ -85,15 +87,6 @@ def _copy(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(map(_copy, x))
     return x
-
-
-def _state_of(generator: Any) -> Any:
-    """A device's generator has its state by itself; one of NumPy's, in its bit generator."""
-    return getattr(generator, "bit_generator", generator).state
-
-
-def _put_state(generator: Any, state: Any) -> None:
-    getattr(generator, "bit_generator", generator).state = state
 
 
 def _counts(memory: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .functions import traits_of
-from .program import Call, arrays_in, libraries, root_of
+from .memory import arrays_in, root_of
+from .program import Call, libraries
 
 # Those that programs handle: Ctrl-C, a clock's, a cluster's notice that time is up.
 _NAMES = ("SIGINT", "SIGTERM", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGHUP", "SIGBREAK")

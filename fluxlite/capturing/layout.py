@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .program import Call, Program, root_of
+from .memory import root_of
+from .program import Call, Program
 
 _ROW = 64  # bytes: each buffer begins where a row of the cache does
 
@@ -26,7 +27,7 @@ class Layout:
     """
 
     def __init__(self, program: Program, calls: list[Call], at_the_start: set[int], at_the_end: set[int]) -> None:
-        self._made = program.made
+        self._owned = program.owned
         first, last = _first_and_last_calls(program, calls)
         for key in at_the_start:
             first[key] = 0
@@ -38,7 +39,7 @@ class Layout:
         self.size = 0  # bytes
         self.unshared = 0  # what it would be if each buffer had its own
         taken: list[Taken] = []  # by where they start
-        for key in sorted(first, key=lambda key: (-program.made[key].nbytes, first[key])):
+        for key in sorted(first, key=lambda key: (-program.owned[key].nbytes, first[key])):
             beside = [part for part in taken if part.first_call <= last[key] and first[key] <= part.last_call]
             start, end = self._find_room(key, beside)
             bisect.insort(taken, Taken(start, end, first[key], last[key]))
@@ -48,7 +49,7 @@ class Layout:
 
     def _find_room(self, key: int, beside: list[Taken]) -> tuple[int, int]:
         """The lowest part that's large enough, where nothing lies at the same time."""
-        need = -(-max(self._made[key].nbytes, 1) // _ROW) * _ROW
+        need = -(-max(self._owned[key].nbytes, 1) // _ROW) * _ROW
         start = 0
         for part in beside:
             if part.start - start >= need:
@@ -78,7 +79,7 @@ def _first_and_last_calls(program: Program, calls: list[Call]) -> tuple[dict[int
     for i, call in enumerate(calls):
         for x in (*call.reads(), *call.writes()):
             key = id(root_of(x))
-            if key in program.made:
+            if key in program.owned:
                 first.setdefault(key, i)
                 last[key] = i
     return first, last

@@ -3,7 +3,8 @@
 import numpy as np
 
 from .functions import traits_of
-from .program import Call, Program, on_device, root_of
+from .memory import on_device, root_of
+from .program import Call, Program
 
 
 class Liveness:
@@ -34,7 +35,7 @@ class Liveness:
     def full_at_the_end(self) -> set[int]:
         """The buffers that are read after the last call, and the constants, which stay."""
         constants = {id(root_of(x)) for call in self.constants for x in call.writes()}
-        return (self._results | self.changed) & self._program.made.keys() | constants
+        return (self._results | self.changed) & self._program.owned.keys() | constants
 
     def _inputs_as_they_come(self) -> dict[int, str]:
         inputs = set(map(id, self._program.inputs))  # one with gaps is itself a view of the memory around them
@@ -56,7 +57,7 @@ def live_calls(program: Program, read_at_the_end: set[int]) -> list[Call]:
         if call.kind in ("read", "compute") and call.out.name not in numbers:
             continue
         targets = {id(root_of(x)) for x in call.writes()}
-        somebody_reads = any(key in live or key not in program.made for key in targets)
+        somebody_reads = any(key in live or key not in program.owned for key in targets)
         if targets and not somebody_reads and not _has_to_be_called(call):
             continue
         numbers |= {number.name for number in call.numbers()}
@@ -90,7 +91,7 @@ def constant_calls(program: Program, calls: list[Call]) -> list[Call]:
         sources = {id(root_of(x)) for x in call.reads()} - targets
         if call.kind in ("read", "compute", "store", "draw") or call.numbers() or len(targets) != 1:
             continue
-        is_its_own = all(key in program.made and key not in inputs and writers[key] == 1 for key in targets)
+        is_its_own = all(key in program.owned and key not in inputs and writers[key] == 1 for key in targets)
         if is_its_own and sources <= constant:
             constant |= targets
             found.append(call)

@@ -15,19 +15,10 @@ import numpy as np
 from ..array_kinds import ArrayKind, array_kind, register
 from ..arrays import device_of
 from .functions import check_function, traits_of
+from .memory import arrays_in, fingerprint, on_device, root_of, values_of
 from .optimizing import take_captured_step
 from .plan import Plan
-from .program import (
-    Call,
-    Number,
-    Program,
-    arrays_in,
-    fingerprint,
-    on_device,
-    refusal,
-    root_of,
-    values_of,
-)
+from .program import Call, Number, Program, refusal
 from .recorded import (
     MADE_LIKE,
     QUESTIONS,
@@ -200,7 +191,7 @@ def _launch(function: Any, args: tuple) -> Any:
     kind: Any = array_kind(arrays[0])
     program.check_unchanged(values)
     for x in arrays:
-        program.before_change(x)
+        program.undoing.note_array(x)
     before = [fingerprint(values_of(x)) for x in arrays]
     result = kind.launch(function, values)
     if result is None:
@@ -225,7 +216,7 @@ def _draw(like: CapturedOnDevice, shape: tuple[int, ...], rng: Any) -> Any:
         raise refusal("a draw on the host, which would go to the GPU in a copy,", "Leave out rng: then the GPU draws")
     program = like.program
     device = device_of(like)
-    program.undo_later(id(device.rng), _put_state(device.rng))
+    program.undoing.note_generator(device.rng)
     buffer = program.new(device.rng.random(shape, dtype=np.float32))
     program.add(Call("draw", _draw_into, (device, shape), out=buffer))
     return wrap(program, buffer)
@@ -233,15 +224,6 @@ def _draw(like: CapturedOnDevice, shape: tuple[int, ...], rng: Any) -> Any:
 
 def _draw_into(device: Any, shape: tuple[int, ...], out: Any) -> None:
     values_of(out)[...] = values_of(device.rng.random(shape, np.float32))
-
-
-def _put_state(generator: Any) -> Any:
-    state = generator.state
-
-    def put() -> None:
-        generator.state = state
-
-    return put
 
 
 def _device_of(x: CapturedOnDevice) -> Any:
@@ -280,8 +262,8 @@ class Kept:
 
     def __init__(self, program: Program, calls: list[Call]) -> None:
         roots = {id(root_of(x)): root_of(x) for call in calls for x in (*call.reads(), *call.writes())}
-        self.size = self.unshared = sum(x.nbytes for key, x in roots.items() if key in program.made)
-        for x in [x for call in calls for x in call.writes() if id(root_of(x)) in program.made]:
+        self.size = self.unshared = sum(x.nbytes for key, x in roots.items() if key in program.owned)
+        for x in [x for call in calls for x in call.writes() if program.owns(x)]:
             root_of(x).flags.writeable = True  # what a gradient has computed is read-only, and each replay writes it
             values_of(x).flags.writeable = True
 
@@ -305,6 +287,10 @@ class DeviceWriter(Writer):
         if call.kind in ("out", "draw"):
             return f"{function}({', '.join([*given, f'out={self.name(call.out)}'])})"
         return f"put({self.name(call.out)}, {function}({', '.join(given)}))"
+
+    def is_checked(self, call: Call) -> bool:
+        """A graph has no call whose shape depends on values: that's refused while the step is recorded."""
+        return False
 
     def _argument(self, x: Any) -> str:
         if isinstance(x, np.ndarray) and x.ndim == 0:  # a number, which goes to the device with its kernel

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .program import Call, Program, root_of, values_of
+from .memory import root_of, values_of
+from .program import Call, Program
 
 
 def pairs_to_keep_apart(program: Program, calls: list[Call]) -> Iterator[tuple[int, Any]]:
     """Pairs that mustn't share memory: an argument's number, and another argument's, or an array from outside."""
     changed = {id(root): root for call in calls for root in map(root_of, call.changes)}
-    changed_outside = [root for key, root in changed.items() if key not in program.made]
+    changed_outside = [root for key, root in changed.items() if key not in program.owned]
     changed_inputs = [number for number, x in enumerate(program.inputs) if id(root_of(x)) in changed]
     read_outside = _read_outside(program, calls) if changed_inputs else []
     for number in range(len(program.inputs)):
@@ -33,6 +34,6 @@ def _read_outside(program: Program, calls: list[Call]) -> list[np.ndarray]:
     found = {}
     for call in calls:
         for x in call.reads():
-            if id(root_of(x)) not in program.made:
+            if not program.owns(x):
                 found[str(values_of(x).__array_interface__)] = x
     return list(found.values())

@@ -21,7 +21,8 @@ import numpy as np
 from ..optim.update import Leaf
 from ..words import in_words
 from .interrupts import uninterrupted
-from .program import CaptureError, Program, are_one, on_device, own_copy, root_of, this_run, values_of
+from .memory import are_one, on_device, own_copy, root_of, values_of
+from .program import CaptureError, Program, this_run
 from .recorded import CapturedArray, CapturedGenerator, wrap
 from .results import Part, structure_of
 from .terms import bits_of, same_keys, terms_of
@@ -209,10 +210,11 @@ class Places:
         carried = {place.which() for place in self.carried}
         return {id(place.value) for place in self.arrays if place.which() not in carried}
 
-    def take_down_stand_ins(self) -> None:
-        """Each array is in its place again."""
-        for place in self.arrays:
-            place.assign(place.value)
+    def put_back_arrays(self) -> None:
+        """After a refusal, each array is in its place again, whatever one of the places raises."""
+        with contextlib.ExitStack() as each:
+            for place in self.arrays:
+                each.callback(place.assign, place.value)
 
     def put_back_attributes(self) -> None:
         """After a refusal, objects have their attributes again."""
@@ -343,7 +345,7 @@ class Kept:
             if are_one(x.value, copy):
                 return given
         root = root_of(x.value)
-        if id(root) not in self._program.made:
+        if not self._program.owns(x.value):
             return x.value
         if any(root is root_of(copy) for copy in self._program.inputs):
             self.refusal = (
@@ -381,7 +383,7 @@ class Kept:
 
     def restore_if_refused(self, place: Place) -> None:
         """If the run is refused, what was at the place comes back."""
-        self._program.undo_later(("place", place.which()), functools.partial(place.assign, place.value))
+        self._program.undoing.later(("place", place.which()), functools.partial(place.assign, place.value))
 
     def rebind(self, place: Place, now: Any) -> Rebinding:
         """Assign what the step has assigned, without stand-ins. If the run is refused, what was there comes back."""

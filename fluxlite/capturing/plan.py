@@ -8,7 +8,7 @@
 A replay is one thing: after Ctrl-C, or an error that comes from elsewhere, parameters and an optimizer's memory are as
 before the call, or as after it. Until the first statement that changes something outside, nothing has happened. From
 there on, `Plan.finish` makes what's left before the error goes on. If a call itself fails, the replay ends there, as
-the step does when it's run as written.
+the step does when it's run as written. If a result's shape or type isn't what was recorded, all is as before the call.
 """
 
 import warnings
@@ -21,11 +21,14 @@ from .guards import LOOKING_FAILED, assignment, guards, in_few_lines, lookup
 from .interrupts import Statement, can_be_repeated, is_done, is_the_calls_own, protect, uninterrupted
 from .layout import Layout
 from .liveness import Liveness
+from .memory import are_one, innermost, own_copy, root_of, way_to_copy
 from .overlaps import pairs_to_keep_apart
 from .places import Places, Rebinding
-from .program import Call, Program, are_one, innermost, own_copy, root_of, way_to_copy
+from .program import Call, CaptureError, Program
+from .recorded import generators_of
 from .results import Part
 from .signature import checks
+from .undoing import Undoing
 from .writer import Writer
 
 MISSED = object()  # what a replay gives if it's called otherwise, or a guard fails; nothing has happened then
@@ -63,13 +66,14 @@ class Plan:
         self._to_arguments = text.to_arguments
         self._users_functions = codes_in([(call.function, call.args, call.kwargs) for call in self.calls])
         self.space = writer.space
-        self.space |= {"missed": MISSED, "looking_failed": LOOKING_FAILED, "finish": self.finish}
-        self.space["own_copy"] = own_copy
+        self.space |= {"missed": MISSED, "looking_failed": LOOKING_FAILED, "own_copy": own_copy}
+        self.space |= {"finish": self.finish, "what_is_there": self.what_is_there}
         exec(compile(self.source, "<captured>", "exec"), self.space)  # noqa: S102  (our own statements)
         self.run = self.space["replay"]
         self.finish_writing()
         self.held: list[Any] = []  # arguments that can't be held weakly
-        self._keep_alive = (program.made, places)  # whose ids the replay knows
+        self._owned = program.owned
+        self._keep_alive = places  # with `_owned`: the replay knows their ids
         self.carried = places.carried
         self._noted = len(program.calls)
         self._once = len(liveness.constants)
@@ -115,6 +119,10 @@ class Plan:
 
         The replay calls this. `values` are its variables.
         """
+        if isinstance(error, CaptureError):
+            with uninterrupted():
+                values["before"].put_back()
+            return
         is_own = is_the_calls_own(error, self._users_functions)
         with uninterrupted(), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -124,6 +132,18 @@ class Plan:
                 left = self._to_arguments  # it ends here, as the step would
             for statement in left:
                 exec(statement.text, names)  # noqa: S102  (our own statement)
+
+    def what_is_there(self) -> Undoing:
+        """What the calls are about to change, so that it can be put back."""
+        undoing = Undoing(self._owned)
+        for call in self.calls:
+            for x in call.changes:
+                undoing.note_array(x)
+            if call.kind == "store":
+                undoing.note_item(*call.args[:2])
+        for generator in generators_of(self.calls):
+            undoing.note_generator(generator)
+        return undoing
 
 
 def codes_in(x: Any) -> set[CodeType]:
@@ -135,7 +155,7 @@ def codes_in(x: Any) -> set[CodeType]:
 def made_by(program: Program, arrays: list[np.ndarray]) -> list[np.ndarray]:
     """Those of the arrays that the program computes: neither inputs nor from outside."""
     inputs = {id(root_of(x)) for x in program.inputs}
-    return [x for x in arrays if id(root_of(x)) in program.made.keys() - inputs]
+    return [x for x in arrays if id(root_of(x)) in program.owned.keys() - inputs]
 
 
 class Text:
@@ -208,6 +228,8 @@ class Text:
         changed = [i for i, x in enumerate(self._program.inputs) if id(root_of(x)) in self._changed]
         if first == len(self._calls) and not changed and not rebindings:
             return
+        if any(map(self._writer.is_checked, self._calls[first:])):
+            self._add("before = what_is_there()")
         self._add("try:")
         for call in self._calls[first:]:
             text = protect(call, self._writer.statement(call))
@@ -243,7 +265,7 @@ class Text:
         for argument, copy in zip(self._arguments, self._program.inputs):
             if are_one(x, copy):
                 return argument
-        if id(root_of(x)) not in self._program.made:
+        if not self._program.owns(x):
             return self._writer.thing(x)
         return self._own(x, is_number)
 
@@ -260,9 +282,10 @@ class Text:
         return f"{name}.copy({order!r})"
 
     def _first_change(self) -> int:
-        """Which call is the first that changes something outside; if there's none, one after the last."""
+        """Which call is the first that changes an argument or something outside; if none does, one after the last."""
         for i, call in enumerate(self._calls):
-            if call.kind in ("store", "draw") or any(id(root_of(x)) not in self._program.made for x in call.changes):
+            changes_argument = any(id(root_of(x)) in self._changed for x in call.changes)
+            if call.kind in ("store", "draw") or changes_argument or not all(map(self._program.owns, call.changes)):
                 return i
         return len(self._calls)
 

@@ -1,26 +1,23 @@
 """The notes: what a step calls while it's recorded, in order, and on which memory.
 
-A `Program` is what one run of a step did: a list of `Call`. It knows which memory the step made itself, which came from
-outside (parameters, an optimizer's memory, constants), and how to put back what the run changed.
+A `Program` is what one run of a step did: a list of `Call`. It knows which memory is its own (buffers, copies of
+arguments) and which came from outside (parameters, an optimizer's memory, constants).
 """
 
-import contextlib
 import copy
-import functools
 import itertools
-import operator
 import os
 import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..array_kinds import array_kind
-from ..tree.ties import on_card_of
+from .memory import arrays_in, fingerprint, innermost, on_device, root_of
+from .undoing import Undoing
 
 
 class CaptureError(RuntimeError):
@@ -73,81 +70,6 @@ def refusal(what: str, fix: str = "") -> CaptureError:
     if this_run.refused is None:
         this_run.refused = error
     return error
-
-
-def on_device(x: Any) -> bool:
-    """Whether it's an array of a device that launches graphs."""
-    if isinstance(x, np.ndarray):
-        return False
-    kind = array_kind(x)
-    return kind is not None and kind.graph is not None
-
-
-def is_real_array(x: Any) -> bool:
-    """Whether it's an array that a program computes with, NumPy's or a device's, and not what stands in for one."""
-    return type(x) is np.ndarray or on_device(x)
-
-
-def values_of(x: Any) -> np.ndarray:
-    """The numbers in an array. Those of a simulated GPU are in the host's memory, too."""
-    if isinstance(x, np.ndarray):
-        return x
-    return x.in_memory()
-
-
-def root_of(x: Any) -> np.ndarray:
-    """The array that owns the memory of `x`: `x` itself, or what it views."""
-    x = values_of(x)
-    base: Any = x.base
-    while base is not None:
-        if type(base) in (np.ndarray, np.memmap):
-            x = base
-        base = getattr(base, "base", None)  # NumPy puts an object of its own between a window and its array
-    return x
-
-
-def are_one(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether two arrays are views of the same numbers."""
-    return values_of(x).__array_interface__ == values_of(y).__array_interface__
-
-
-def copy_in_order(x: np.ndarray) -> np.ndarray:
-    """A copy with the strides of `x`, so that NumPy adds up in the same order."""
-    copy = np.empty_like(x)
-    if copy.strides != x.strides and x.size:
-        low, high = np.lib.array_utils.byte_bounds(x)
-        memory = np.empty(high - low, np.uint8)
-        offset = x.__array_interface__["data"][0] - low
-        copy = np.ndarray(x.shape, x.dtype, memory, offset, x.strides)
-    copy[...] = x
-    return copy
-
-
-def own_copy(x: Any, is_number: bool = False) -> Any:
-    """A copy that's the caller's own, as the step would have given it: a number of NumPy's, or in the same order."""
-    if is_number:
-        return x[()]
-    how = way_to_copy(x)
-    if how is None:
-        copy = copy_in_order(x)
-        copy.flags.writeable = not _repeats(x)
-        return copy
-    with on_card_of(x):
-        return x.copy(how)
-
-
-def way_to_copy(x: Any) -> str | None:
-    """The `order` with which NumPy makes a copy that has the strides of `x`; None if there's none."""
-    if x.flags.c_contiguous:
-        return "C"
-    if on_device(x) or np.empty_like(x).strides == x.strides:
-        return "K"
-    return None
-
-
-def _repeats(x: np.ndarray) -> bool:
-    """Whether several elements are one number in memory, as np.broadcast_to gives: such an array is read-only."""
-    return any(step == 0 and length > 1 for step, length in zip(x.strides, x.shape))
 
 
 def check_plain(x: np.ndarray, what: str) -> None:
@@ -231,31 +153,13 @@ class Call:
         return [*self.changes, *arrays_in(self.out)]
 
 
-def arrays_in(x: Any) -> list[np.ndarray]:
-    """The arrays in nested tuples, lists and dicts."""
-    return list(filter(is_real_array, innermost(x)))
-
-
-def innermost(x: Any) -> list:
-    """What's in nested tuples, lists and dicts: the outer parts first."""
-    found = []
-    waiting = [x]
-    for part in waiting:  # which gets longer meanwhile
-        if isinstance(part, (tuple, list)):
-            waiting += part
-        elif isinstance(part, dict):
-            waiting += part.values()
-        else:
-            found.append(part)
-    return found
-
-
 class Program:
     """What was noted while a step ran once."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
-        self.made: dict[int, np.ndarray] = {}  # by id: the memory that the step made
+        self.owned: dict[int, np.ndarray] = {}  # by id: the memory of buffers, and of the copies of arguments
+        self.undoing = Undoing(self.owned)
         self.inputs: list[np.ndarray] = []  # the step's array arguments, as copies
         self.alive: list[tuple[weakref.ref, Line]] = []  # each array that a call gave the step
         self.device: Any = None  # where its arrays are; None is the CPU
@@ -268,7 +172,6 @@ class Program:
         self._filters = tuple(warnings.filters)
         self._count = 0  # of numbers that the host computes
         self._read: dict[tuple, Number] = {}  # by the owner's id and the path
-        self._undo: dict[Any, Callable[[], None]] = {}
         self._watched: dict[int, tuple[np.ndarray, bytes]] = {}  # by id: memory from outside, and its fingerprint
 
     # -- noting --------------------------------------------------------------------------------------------------------
@@ -295,7 +198,7 @@ class Program:
         """`x`, which a call has just made, is a buffer from now on."""
         array = x if on_device(x) else np.asarray(x)
         root = root_of(array)
-        self.made[id(root)] = root
+        self.owned[id(root)] = root
         return array
 
     def meet(self, x: Any) -> None:
@@ -334,7 +237,7 @@ class Program:
 
     def store_number(self, owner: dict[str, Any], key: str, number: Number) -> None:
         """``owner[key] = number``, as an optimizer counts its steps."""
-        self.undo_later((id(owner), key), functools.partial(operator.setitem, owner, key, owner[key]))
+        self.undoing.note_item(owner, key)
         owner[key] = number.value
         for source in [source for source in self._read if source[0] == id(owner)]:
             del self._read[source]  # it's read again from now on
@@ -346,34 +249,16 @@ class Program:
 
     # -- what came from outside ----------------------------------------------------------------------------------------
 
-    def before_change(self, target: np.ndarray) -> None:
-        """`target` is about to be changed in place: what it held can be put back."""
-        root = root_of(target)
-        if id(root) in self.made:
-            return
-        if root.flags.writeable:
-            self.undo_later(id(root), functools.partial(np.copyto, root, root.copy()))
-            return
-        view = values_of(target)  # which may be written to all the same
-        key = id(root), repr(view.__array_interface__)
-        self.undo_later(key, functools.partial(np.copyto, view, view.copy()))
-
-    def undo_later(self, key: Any, undo: Callable[[], None]) -> None:
-        """If the capture fails, call `undo`. For each `key`, only the first one counts: it knows what was there."""
-        self._undo.setdefault(key, undo)
-
-    def undo(self) -> None:
-        """Put back what the run has changed: parameters, an optimizer's memory, buffers, generators."""
-        with contextlib.ExitStack() as each:  # which calls the last one first, and all of them even if one raises
-            for undo in self._undo.values():
-                each.callback(undo)
+    def owns(self, x: Any) -> bool:
+        """Whether the memory of `x` is a buffer or the copy of an argument; if not, it came from outside."""
+        return id(root_of(x)) in self.owned
 
     def watch(self, earlier: "Program") -> None:
         """Look at what an earlier run found outside: if it changes unseen, a replay wouldn't change it."""
         for call in earlier.calls:
             for x in (*call.reads(), *call.writes()):
                 root = root_of(x)
-                if id(root) not in earlier.made and id(root) not in self._watched:
+                if not earlier.owns(x) and id(root) not in self._watched:
                     self._watched[id(root)] = (root, fingerprint(root))
 
     def check_unchanged(self, *operands: Any) -> None:
@@ -392,10 +277,3 @@ class Program:
                     "see how, so a replay wouldn't change it. Change it with NumPy, through the name under which the "
                     "step finds it"
                 )
-
-
-def fingerprint(x: np.ndarray) -> bytes:
-    """Equal for the same bytes."""
-    import hashlib
-
-    return hashlib.blake2b(x.tobytes(), digest_size=16).digest()

@@ -21,18 +21,8 @@ from ..autodiff.tracked import ArrayMethods
 from ..devices.base import Device
 from ..words import in_words
 from .functions import check_function, traits_of
-from .program import (
-    Call,
-    Number,
-    Program,
-    are_one,
-    arrays_in,
-    is_real_array,
-    on_device,
-    refusal,
-    root_of,
-    users_line,
-)  # fmt: skip
+from .memory import are_one, arrays_in, is_real_array, on_device, root_of
+from .program import Call, Number, Program, refusal, users_line
 
 NUMBERS = (bool, int, float)
 # What's asked about an array without its values. These calls are answered at once, and not noted.
@@ -189,7 +179,7 @@ def call_into(program: Program, function: Any, args: tuple, kwargs: dict[str, An
     target = to_values(out)
     values = to_values(args)
     program.check_unchanged(values, target)
-    program.before_change(target)
+    program.undoing.note_array(target)
     function(*values, out=target, **to_values(kwargs))
     program.add(Call(kind, function, to_notes(args), to_notes(kwargs), target, changes=(target,)))
     return out
@@ -205,7 +195,7 @@ def change(
     kwargs = kwargs or {}
     values = to_arrays(args)
     program.check_unchanged(values, target)
-    program.before_change(target)
+    program.undoing.note_array(target)
     function(*values, **to_values(kwargs))
     program.add(Call("in place", function, to_notes(args), to_notes(kwargs), changes=(target,)))
 
@@ -483,7 +473,7 @@ def _check_memory_is_known(program: Program, function: Any, arrays: tuple) -> No
     roots = [root_of(x) for x in arrays_in(arrays)]
     inputs = {id(root_of(x)) for x in program.inputs}
     keys = set(map(id, roots))
-    others = [key for key in keys if key in inputs or key not in program.made]
+    others = [key for key in keys if key in inputs or key not in program.owned]
     if len(others) > 1 and inputs & keys:
         raise refusal(f"np.{function.__name__} of an argument", "Ask before the call, and give the answer")
 
@@ -659,7 +649,7 @@ def _generator_of(call: Call) -> Any:
 def draw(program: Program, generator: Any, shape: Any, dtype: Any) -> Any:
     """``generator.random(shape, dtype)``, noted: a replay draws into the same buffer."""
     program.check_thread()
-    program.undo_later(id(generator), _put_state(generator))
+    program.undoing.note_generator(generator)
     drawn = generator.random(shape, dtype=dtype)
     buffer = program.new(drawn)
     program.add(Call("draw", generator.random, (None, dtype), out=buffer))
@@ -672,16 +662,7 @@ def draw_like(like: CapturedArray, shape: tuple[int, ...], rng: Any) -> Any:
         return rng.random(shape, dtype=np.float32)
     program = like.program
     device = device_of(like)
-    program.undo_later(id(device.rng), _put_state(device.rng))
+    program.undoing.note_generator(device.rng)
     buffer = program.new(device.rng.random(shape, dtype=np.float32))
     program.add(Call("draw", device, (None, np.dtype(np.float32)), out=buffer))
     return wrap(program, buffer)
-
-
-def _put_state(generator: Any) -> Any:
-    state = generator.bit_generator.state
-
-    def put() -> None:
-        generator.bit_generator.state = state
-
-    return put

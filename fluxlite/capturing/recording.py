@@ -12,11 +12,12 @@ import numpy as np
 
 from .agreement import disagreement
 from .interrupts import interrupt_of, uninterrupted
+from .memory import own_copy, root_of, values_of
 from .on_device import DevicePlan
 from .overlaps import pairs_to_keep_apart
 from .places import Place
 from .plan import Plan, Results
-from .program import CaptureError, Program, own_copy, refusal, root_of, this_run, values_of
+from .program import CaptureError, Program, refusal, this_run
 from .results import Part, structure_of
 from .search import reachable_places
 from .signature import StandIns
@@ -69,9 +70,9 @@ class Recording:
             if self.places is not None and not self.places.are_back:
                 with contextlib.suppress(CaptureError):  # the step got half of the way
                     self.places.put_back(self.program, self._given)
-            self.program.undo()
+            self.program.undoing.put_back()
             if self.places is not None:
-                self.places.take_down_stand_ins()
+                self.places.put_back_arrays()
                 self.places.put_back_attributes()
 
     def _take_result(self, result: Any) -> list:

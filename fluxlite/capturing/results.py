@@ -11,7 +11,8 @@ import numpy as np
 from ..devices.base import Device
 from ..tree.contract import attributes, is_leaf
 from ..tree.flat import TiedLeaf, flatten
-from .program import CaptureError, check_plain, is_real_array, own_copy, users_line, values_of
+from .memory import is_real_array, own_copy, values_of
+from .program import CaptureError, check_plain, users_line
 from .recorded import CapturedArray, CapturedGenerator, CapturedNumber
 from .terms import terms_of
 

@@ -25,8 +25,9 @@ import numpy as np
 
 from ..devices.base import Device
 from ..optim.update import Leaf, OptimiserRule
+from .memory import is_real_array, on_device
 from .places import GONE, Container, Place, Places, holds_array
-from .program import CaptureError, check_kind, check_plain, is_real_array, on_device
+from .program import CaptureError, check_kind, check_plain
 from .recorded import CapturedArray, CapturedNumber
 
 _SIMPLE = {type(None), bool, int, float, complex, str, bytes, np.ufunc, type(...), range, slice, types.CodeType}

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..array_kinds import array_kind_of
-from .program import CaptureError, Program, check_kind, check_plain, copy_in_order, values_of
+from .memory import copy_in_order, values_of
+from .program import CaptureError, Program, check_kind, check_plain
 from .recorded import wrap
 from .terms import bits_of, has_attributes, of_python, terms_of
 

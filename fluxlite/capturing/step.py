@@ -236,7 +236,7 @@ class CapturedStep:
 
     def _give_up(self, key: Any, recording: Recording, trouble: str) -> NoReturn:
         """It does something else each time. All is as before this call."""
-        recording.program.undo()
+        recording.program.undoing.put_back()
         self._forget(key)
         raise CaptureError(trouble)
 

@@ -8,8 +8,9 @@ import numpy as np
 from ..devices.base import Device
 from .functions import traits_of
 from .interrupts import uninterrupted
+from .memory import is_real_array
 from .places import GONE, same, same_contents
-from .program import Call, CaptureError, Number, is_real_array
+from .program import Call, CaptureError, Number
 from .terms import same_keys, same_of_python
 
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "floordiv": "//", "mod": "%"}
@@ -95,9 +96,13 @@ class Writer:
             return f"{function}({arguments}, out={out})"
         if call.kind == "item":
             return f"copy_checked({out}, {function}({arguments})[{call.item}])"
-        if traits_of(call.function).shape_follows:
-            return f"copyto({out}, {function}({arguments}))"
-        return f"copy_checked({out}, {function}({arguments}))"
+        if self.is_checked(call):
+            return f"copy_checked({out}, {function}({arguments}))"
+        return f"copyto({out}, {function}({arguments}))"
+
+    def is_checked(self, call: Call) -> bool:
+        """Whether a replay looks at the shape and type of the call's result, which may depend on values."""
+        return call.kind == "item" or (call.kind == "copied" and not traits_of(call.function).shape_follows)
 
     def _of_numbers(self, call: Call, names: list[str]) -> str:
         """What the host does with Python's numbers."""

@@ -623,6 +623,50 @@ def test_a_result_whose_shape_depends_on_values_is_refused_in_a_replay():
         run(np.array([0, 1, 4]))
 
 
+def test_a_refusal_in_a_replay_leaves_all_as_before_the_call():
+    rng = np.random.default_rng(0)
+    model = fl.Chain(fl.Dense.of(np.ones((2, 3), np.float32)), fl.Dropout(0.5, rng=rng))
+    state = fl.setup(fl.Adam(0.1), model)
+    mean = np.zeros(3, np.float32)
+
+    @fl.captured
+    def step(x):
+        _, (grads,) = fl.withgradient(lambda model: np.sum(model(x) ** 2), model)
+        fl.update(state, model, grads)
+        mean[...] = mean * 0.9 + x
+        x += 0
+        return np.emath.sqrt(x)
+
+    def everything():
+        memory = state.layers[0].weight.memory
+        numbers = [x.tobytes() for x in (model.layers[0].weight, mean, memory["mean"], memory["square"])]
+        return numbers, memory["steps"], rng.bit_generator.state
+
+    x = np.ones(3, np.float32)
+    for _ in range(4):
+        step(x)
+    before = everything()
+    with pytest.raises(fl.CaptureError, match="a result has type complex"):
+        step(-x)
+    assert everything() == before
+    step(x)
+    assert everything() != before
+
+
+def test_an_argument_that_is_changed_before_a_call_fails_keeps_the_change():
+    def step(x, i):
+        x += 1
+        return x[i]
+
+    run = fl.captured(step)
+    x = np.zeros(3, np.float32)
+    for _ in range(4):
+        run(x, np.array([0]))
+    with pytest.raises(IndexError):
+        run(x, np.array([7]))
+    assert (x == 5).all()
+
+
 def test_after_a_refusal_the_step_finds_its_own_arrays_again():
     own = types.SimpleNamespace(a=np.ones(3, np.float32), b=np.ones(3, np.float32))
     arrays = own.a, own.b
