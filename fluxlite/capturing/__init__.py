@@ -1,9 +1,10 @@
 """Record once, replay: `captured` makes one order of a whole step. Read it in this order.
 
-1. ``program.py``: the notes of one run, call by call. ``functions.py``: what's known of NumPy's functions.
+1. ``program.py``: the notes of one run, call by call. ``memory.py``: whose an array's memory is. ``undoing.py``: how
+   all is put back. ``functions.py``: what's known of NumPy's functions.
 2. ``recorded.py``: the array that notes the calls it's used in.
-3. ``places.py``: where those arrays stand meanwhile, and what's guarded; ``search.py`` finds what a step reaches.
-4. ``signature.py``: what a step is called with; ``results.py``: what it gives back.
+3. ``signature.py``: what a step is called with; ``results.py``: what it gives back.
+4. ``places.py``: where those arrays stand meanwhile, and what's guarded; ``search.py`` finds what a step reaches.
 5. ``recording.py``: a run. ``agreement.py``: whether two of them did the same, and ``terms.py``: whether constants are;
    ``overlaps.py``: memory with two names.
 6. ``plan.py``: from notes to a function, with ``liveness.py``, ``layout.py``, ``writer.py`` and ``guards.py``;

@@ -257,7 +257,7 @@ register(
 # -- the replay ------------------------------------------------------------------------------------------------------
 
 
-class Kept:
+class LeftInPlace:
     """A layout that moves nothing: a graph's kernels have their addresses in them."""
 
     def __init__(self, program: Program, calls: list[Call]) -> None:
@@ -340,7 +340,7 @@ class DevicePlan(Plan):
         return [*numbers, *draws, *upload, begin, *rest, end]
 
     def lay_out(self, program: Program, at_the_start: set[int], at_the_end: set[int]) -> Any:
-        return Kept(program, self.calls)
+        return LeftInPlace(program, self.calls)
 
     def writer_for(self, layout: Any, given: dict[int, str]) -> Writer:
         writer = DeviceWriter(layout, given)

@@ -5,8 +5,18 @@ Every other place is guarded: if it holds something else at a later call, that c
 ``search.py`` finds the places.
 
 If the step assigns another array to a place, as in ``o.h = np.tanh(o.h + x)``, the place gets a new array, and the one
-that was there keeps its values for whoever has it. From the next recorded run on, such a place is *carried*: what
-stands there is an input of the program, as an argument is, and each replay assigns a new array at its end.
+that was there keeps its values for the program that has it. From the next recorded run on, such a place is *carried*:
+what stands there is an input, as an argument is, and each replay assigns a new array at its end. So that step runs like
+this, where `w` is changed in place:
+
+==== ========================= =========================== ==========================================================
+call `w`                       `o.h`                       afterwards
+==== ========================= =========================== ==========================================================
+1st  found, used where it is   found, used where it is     `o.h` has been assigned to: a `Rebinding`, newly rebound
+2nd  the same                  carried: an input           the first run of its kind; there's nothing to compare
+3rd  the same                  carried                     it did what the 2nd did: from notes to a replay
+4th  changed in place          copied in, a new one put    a replay
+==== ========================= =========================== ==========================================================
 """
 
 import contextlib
@@ -158,7 +168,7 @@ class Places:
         self.generators: list[tuple[random.Random, Any]] = []  # of Python's, and their states
         self.found: dict[int, Any] = {}  # by id: all objects that it can reach
         self.asks_for_identity = False  # whether code in it asks `is` of anything but a constant
-        self.carried: list[Place] = []  # those of `arrays` whose arrays are inputs
+        self.carried: list[Place] = []  # those of `arrays` whose arrays are inputs, as earlier runs have rebound them
         self.rebindings: list[Rebinding] = []  # what the step has assigned to places of `arrays`
         self.first_numbers: list[Place] = []  # others that the step has assigned a number of NumPy's to
         self.are_back = False  # the arrays, after the step
@@ -230,7 +240,7 @@ class Places:
 
     def _put_back(self, program: Program, given: list) -> list[str]:
         stands_for = {id(x): place.value for x, place in zip(self._stand_ins, self.arrays)}
-        kept = Kept(program, given, self.found, stands_for)
+        kept = Assigned(program, given, self.found, stands_for)
         assigned = list(map(_now_or, self.arrays, self._stand_ins))
         lengths_differ = {id(x.box) for x in self.containers if x.keys is None and len(x.box) != len(x.values)}
         try:
@@ -243,7 +253,7 @@ class Places:
             raise CaptureError(kept.refusal)
         return [*lost, *new, *self._changed_elsewhere()]
 
-    def _take_down_stand_ins(self, assigned: list[Any], lengths_differ: set[int], kept: "Kept") -> None:
+    def _take_down_stand_ins(self, assigned: list[Any], lengths_differ: set[int], kept: "Assigned") -> None:
         """Each array is in its place again, whatever one of the places raises.
 
         What the step has deleted stays so. In a list that has another length now, nothing is where it was: what's there
@@ -258,7 +268,7 @@ class Places:
                 else:
                     each.callback(place.assign, place.value)
 
-    def _rebind(self, assigned: list[Any], lengths_differ: set[int], kept: "Kept") -> list[str]:
+    def _rebind(self, assigned: list[Any], lengths_differ: set[int], kept: "Assigned") -> list[str]:
         """Places that the step has given another array have that one now; what was there before is as it was."""
         lost = []
         for place, stand_in, now in zip(self.arrays, self._stand_ins, assigned):
@@ -274,7 +284,7 @@ class Places:
 
     # -- what's where there was no array -------------------------------------------------------------------------------
 
-    def _keep_in_values(self, kept: "Kept", each: contextlib.ExitStack) -> list[str]:
+    def _keep_in_values(self, kept: "Assigned", each: contextlib.ExitStack) -> list[str]:
         """A variable or an attribute gets its first array: from the next run on, there is one."""
         lost = []
         new = [Place(names, name, True, GONE) for names, name in self.absent]
@@ -289,7 +299,7 @@ class Places:
             lost.append(str(place))
         return lost
 
-    def _keep_in_containers(self, kept: "Kept", each: contextlib.ExitStack) -> list[str]:
+    def _keep_in_containers(self, kept: "Assigned", each: contextlib.ExitStack) -> list[str]:
         """The same for what's in a list, a dict or another container."""
         lost = []
         rebound = {rebinding.place.which() for rebinding in self.rebindings}
@@ -327,7 +337,7 @@ class Places:
         return lost
 
 
-class Kept:
+class Assigned:
     """What a step has assigned, as it's kept after the run: each array that the step has made, as one copy of it."""
 
     def __init__(self, program: Program, given: list, found: dict[int, Any], stands_for: dict[int, Any]) -> None:

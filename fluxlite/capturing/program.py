@@ -104,9 +104,10 @@ class Number:
 
 
 class Call:
-    """One call. What it reads is in its arguments; `out` gets the result; `changes` are arrays it changes in place.
+    """One call, with what it reads, makes and changes.
 
-    `kind` says how the replay writes it:
+    What it reads is in `args` and `kwargs`. If it makes an array, that's `out`; existing memory that it changes is in
+    `changes`. With ``f(x, out=y)`` `y` is both. `kind` says how the replay writes it:
 
     ======== =========================================================
     ufunc    ``f(x, y, out)``
@@ -115,7 +116,7 @@ class Call:
     copied   ``out[...] = f(x, y)``, for functions that have no ``out=``
     item     the same for one of several results
     in place ``f(x, y)``, which changes an argument
-    draw     ``f(x, y, out=out)``, which draws random numbers; ``f.rng.random`` if `f` is a device
+    draw     ``f(x, y, out=out)``, which draws random numbers. If `f` is a device, its ``rng.random`` does
     read     a number that the program holds, such as a rule's rate
     compute  a number, computed from others
     store    ``memory["steps"] = number``

@@ -18,7 +18,7 @@ from .overlaps import pairs_to_keep_apart
 from .places import Place
 from .plan import Plan, Results
 from .program import CaptureError, Program, refusal, this_run
-from .results import Part, structure_of
+from .results import structure_of
 from .search import reachable_places
 from .signature import StandIns
 
@@ -40,6 +40,10 @@ class Recording:
         self._carried = {place.which() for place in carried}
         self.program = Program()
         self.places: Any = None
+        self._results: Any = None  # `Results`, after the run
+        self._changed_containers: list[type] = []  # lists and dicts among the arguments
+        self._lost: list[str] = []  # what the step has changed, and a replay wouldn't
+        self._has_drawn = False  # from Python's random, or np.random
         if earlier is not None:
             self.program.watch(earlier)
 
@@ -62,40 +66,7 @@ class Recording:
                 raise interrupt from None
             raise
         self.places.found = {}  # a plan holds no arguments
-        return self._structure.filled(values)
-
-    def _undo(self) -> None:
-        """All is as before the run: after a refusal, or Ctrl-C, which may have come at any instruction."""
-        with uninterrupted():
-            if self.places is not None and not self.places.are_back:
-                with contextlib.suppress(CaptureError):  # the step got half of the way
-                    self.places.put_back(self.program, self._given)
-            self.program.undoing.put_back()
-            if self.places is not None:
-                self.places.put_back_arrays()
-                self.places.put_back_attributes()
-
-    def _take_result(self, result: Any) -> list:
-        """Take apart what the step gave: its structure, its arrays. Gives copies of these for whoever has called."""
-        refused = this_run.refused or self.program.refused
-        if refused is not None:  # the step has caught it
-            raise refused
-        outputs: list = []
-        self._structure: Part = structure_of(result, outputs, self.places.found)
-        self.program.result = self._structure
-        self._outputs = [x.value for x in outputs]
-        self._are_numbers = [x.is_number for x in outputs]
-        return list(map(own_copy, self._outputs, self._are_numbers))
-
-    def _check(self) -> None:
-        """Raise for what a replay would do otherwise, now that the step has returned."""
-        self._check_containers()
-        self._check_nothing_is_kept()
-        self.program.check_unchanged()
-        if self._has_drawn and threading.active_count() == 1:  # with other threads, it may have been one of them
-            raise CaptureError(self._words_for_draws())
-        self._check_arguments()
-        self._check_identities()
+        return self._results.structure.filled(values)
 
     def _run_recorded(self) -> list:
         places = self.places = reachable_places(self._step, self._others)
@@ -122,6 +93,48 @@ class Recording:
         if program.device is None:
             return contextlib.nullcontext()
         return program.kind_of_device.graph(program.device).refusing(_refuse)
+
+    def _take_result(self, result: Any) -> list:
+        """Take apart what the step gave: its structure, its arrays. Gives copies of these for whoever has called."""
+        refused = this_run.refused or self.program.refused
+        if refused is not None:  # the step has caught it
+            raise refused
+        outputs: list = []
+        structure = structure_of(result, outputs, self.places.found)
+        results = Results(structure, [x.value for x in outputs], [x.is_number for x in outputs])
+        self.program.result = structure
+        self._results = results
+        return list(map(own_copy, results.arrays, results.are_numbers))
+
+    def _undo(self) -> None:
+        """All is as before the run: after a refusal, or Ctrl-C, which may have come at any instruction."""
+        with uninterrupted():
+            if self.places is not None and not self.places.are_back:
+                with contextlib.suppress(CaptureError):  # the step got half of the way
+                    self.places.put_back(self.program, self._given)
+            self.program.undoing.put_back()
+            if self.places is not None:
+                self.places.put_back_arrays()
+                self.places.put_back_attributes()
+
+    # -- what a replay would do otherwise ------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        """Raise for what a replay would do otherwise, now that the step has returned."""
+        self._check_containers()
+        self._check_nothing_is_kept()
+        self.program.check_unchanged()
+        if self._has_drawn and threading.active_count() == 1:  # with other threads, it may have been one of them
+            raise CaptureError(self._words_for_draws())
+        self._check_arguments()
+        self._check_identities()
+
+    def _check_containers(self) -> None:
+        for kind in self._changed_containers:
+            raise CaptureError(
+                f"{self._name} changes a {kind.__name__} that it's called with: a replay wouldn't. Return "
+                "what it's to hold"
+            )
 
     def _check_nothing_is_kept(self) -> None:
         if any(reference() is not None for reference, _ in self.program.alive):
@@ -168,12 +181,13 @@ class Recording:
                 return f"what's at {place}"
         return f"an argument of shape {x.shape}"
 
-    def _check_containers(self) -> None:
-        for kind in self._changed_containers:
-            raise CaptureError(
-                f"{self._name} changes a {kind.__name__} that it's called with: a replay wouldn't. Return "
-                "what it's to hold"
-            )
+    def _words_for_draws(self) -> str:
+        return (
+            f"{self._name} draws from Python's random or np.random, and a replay would repeat the "
+            "numbers. Draw from rng = np.random.default_rng(), or give them as an argument"
+        )
+
+    # -- what the run has done, for the step ---------------------------------------------------------------------------
 
     def write_back(self) -> None:
         """Arguments that the step has changed in place get their new values."""
@@ -182,19 +196,18 @@ class Recording:
             if id(root_of(copy)) in changed and not isinstance(x, np.generic):
                 x[...] = copy
 
-    def first_rebound(self) -> list[Place]:
+    def newly_rebound(self) -> list[Place]:
         """The places to which this run has assigned another array, and which weren't carried."""
         rebound = [rebinding.place for rebinding in self.places.rebindings]
         return [place for place in rebound if place.which() not in self._carried]
 
     def to_carry(self) -> list[Place]:
         """What the next run has to carry, besides what this one has."""
-        return [*self.first_rebound(), *self.places.first_numbers]
+        return [*self.newly_rebound(), *self.places.first_numbers]
 
-    def trouble(self) -> str:
-        """Why this run can't be replayed yet, in words; '' if it can."""
-        if self._earlier is None or self.first_rebound():
-            return "it has run once"
+    def difference(self) -> str:
+        """What this run did otherwise than the earlier one, or a replay would, in words; '' if there's nothing."""
+        assert self._earlier is not None
         if self._has_drawn:
             return f"{self._words_for_draws()}. If it's another thread that draws, give that one a generator of its own"
         if self._lost:
@@ -202,25 +215,18 @@ class Recording:
                 f"{self._name} changes {', '.join(dict.fromkeys(self._lost[:4]))}: a replay wouldn't. "
                 "Make it an array that's changed in place, or return it"
             )
-        if self._earlier.result.terms() != self._structure.terms():
+        if self._earlier.result.terms() != self._results.structure.terms():
             return (
                 f"{self._name} returns another number of Python's than the time before, and a replay would "
                 "repeat one. Return arrays, and what else you need outside of the step"
             )
         return disagreement(self._earlier, self.program)
 
-    def _words_for_draws(self) -> str:
-        return (
-            f"{self._name} draws from Python's random or np.random, and a replay would repeat the "
-            "numbers. Draw from rng = np.random.default_rng(), or give them as an argument"
-        )
-
     def plan(self) -> Plan:
-        results = Results(self._structure, self._outputs, self._are_numbers)
         kind: type[Plan] = Plan
         if self.program.device is not None:
             kind = DevicePlan
-        return kind(self.program, self.places, (self._args, self._kwargs), results)
+        return kind(self.program, self.places, (self._args, self._kwargs), self._results)
 
 
 def _contents(x: Any) -> list:

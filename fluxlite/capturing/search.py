@@ -1,7 +1,18 @@
 """Finding the places that a step can reach: from its variables on, through objects, classes, modules and containers.
 
-What's Python's, NumPy's or another library's isn't looked into, but for the attributes that the step names. What a step
-reads elsewhere, such as a file, the clock or the environment, can't be found: see ``check=`` of `captured`.
+What is looked at:
+
+==================================== ========================================================================
+of a function                        the variables that its code reads, its defaults, and its own attributes
+of an object whose class is yours    all attributes, and those of its class as below
+of a class of yours                  methods for operators, such as ``__call__``, and what some code names
+of a module of yours                 what some code names
+of an object of another library's    what some code names
+of a list, dict, tuple, set          all that's in it
+==================================== ========================================================================
+
+"Some code" is that of all functions that the step can reach. What a step reads elsewhere, such as a file, the clock or
+the environment, can't be found: see ``check=`` of `captured`.
 """
 
 import array
@@ -40,7 +51,8 @@ def reachable_places(step: Any, arguments: Any = ()) -> Places:
     """The places that a step can reach, and the objects that it's called with, such as a model."""
     names: set[str] | None = None
     search = Search(step, arguments, set())
-    while names != search.names:  # which attributes count is known once all functions have been met
+    # A walk meets functions, whose code names further attributes. So it begins again until it meets no new name.
+    while names != search.names:
         names = set(search.names)
         search = Search(step, arguments, names)
         search.run()

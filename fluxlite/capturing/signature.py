@@ -91,7 +91,7 @@ class Checks:
         name = f"part_{len(self.lines)}"
         self._names[id(x)] = name
         self.lines.append(f"{name} = {now}")
-        if x != () and now not in ("args", "kwargs"):  # Python has one () only, and makes those anew
+        if x != () and now not in ("args", "kwargs"):  # Python has one () only, and makes those again
             self.containers.append(name)
         return name
 

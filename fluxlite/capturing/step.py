@@ -19,16 +19,16 @@ from .program import CaptureError, Program
 from .recording import Recording
 from .signature import Given, signature
 
-_KEPT = 8  # plans of one step: a smaller last batch and a validation batch are calls of another shape
+_MOST_PLANS = 8  # plans of one step: a smaller last batch and a validation batch are calls of another shape
 _MANY = 10  # captures after which it says what keeps changing
 _MOST_RUNS = 3  # recorded ones: if the last two of them don't agree either, it gives up
 
 
-class _Recording(threading.local):
-    is_on = False  # in this thread
+class _ThisThread(threading.local):
+    is_recording = False
 
 
-_recording = _Recording()
+_this_thread = _ThisThread()
 
 
 class _Tries(NamedTuple):
@@ -120,7 +120,7 @@ class CapturedStep:
         return captured, (self.eager, self.check)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if SWITCH.is_off or _recording.is_on or gradient_calls.open:
+        if SWITCH.is_off or _this_thread.is_recording or gradient_calls.open:
             return self.eager(*args, **kwargs)
         with self._lock:
             latest = self._latest
@@ -178,37 +178,39 @@ class CapturedStep:
             tries = _Tries(0, None, [], self._forget_with(others, key))
         recording = Recording(self.eager, args, kwargs, others, tries.latest, tries.carried)
         result = self._run(key, recording)
-        trouble = recording.trouble()
-        runs = tries.runs + 1
-        if recording.first_rebound():  # which are inputs from now on: the next run is the first of its kind
-            runs = tries.runs
-        if trouble and runs >= _MOST_RUNS:
-            self._give_up(key, recording, trouble)
+        runs = tries.runs
+        if not recording.newly_rebound():  # else the next run is the first of its kind
+            runs += 1
+            if tries.latest is not None:
+                difference = recording.difference()
+                if not difference:
+                    recording.write_back()
+                    self._replay_from_now_on(key, recording, tries.held)
+                    return result
+                if runs >= _MOST_RUNS:
+                    self._give_up(key, recording, difference)
         recording.write_back()
-        if trouble:
-            self._try_again(key, _Tries(runs, recording.program, [*tries.carried, *recording.to_carry()], tries.held))
-        else:
-            self._replay_from_now_on(key, recording, tries.held)
+        self._try_again(key, _Tries(runs, recording.program, [*tries.carried, *recording.to_carry()], tries.held))
         return result
 
     def _run(self, key: Any, recording: Recording) -> Any:
         try:
             try:
-                _recording.is_on = True
+                _this_thread.is_recording = True
                 return recording.run()
             except BaseException:
                 self._forget(key)
                 raise
             finally:
-                _recording.is_on = False
+                _this_thread.is_recording = False
         finally:  # once more, since Ctrl-C may have come just before that line
-            _recording.is_on = False
+            _this_thread.is_recording = False
 
     def _replay_from_now_on(self, key: Any, recording: Recording, held: list) -> None:
         """It did what it did the time before, and so will the next calls with this signature."""
         self._tries.pop(key, None)
         plan = recording.plan()
-        if len(self.plans) >= _KEPT:
+        if len(self.plans) >= _MOST_PLANS:
             self._forget(next(iter(self.plans)))
         self.plans[key] = plan
         self._latest = plan
@@ -230,15 +232,15 @@ class CapturedStep:
     def _try_again(self, key: Any, tries: _Tries) -> None:
         """It ran for the first time, or not as the time before: the next call is recorded too."""
         self._tries[key] = tries
-        if len(self._tries) > _KEPT:
+        if len(self._tries) > _MOST_PLANS:
             self._forget(next(iter(self._tries)))
             self._say_what_changes()
 
-    def _give_up(self, key: Any, recording: Recording, trouble: str) -> NoReturn:
+    def _give_up(self, key: Any, recording: Recording, difference: str) -> NoReturn:
         """It does something else each time. All is as before this call."""
         recording.program.undoing.put_back()
         self._forget(key)
-        raise CaptureError(trouble)
+        raise CaptureError(difference)
 
     def _say_what_changes(self) -> None:
         """Something in its signature is another one at each call."""

@@ -2,7 +2,7 @@
 
 A copy's metadata has a hash of its cells as they were handed out. As long as the cells match it, nothing was written in
 them, and a newer version may replace the copy. Otherwise the newer one goes next to it. The hash leaves outputs out.
-What stands below cells that nobody ran is ours, too: if we show something else there now, the copy is made anew.
+What stands below cells that nobody ran is ours, too: if we show something else there now, the copy is made again.
 """
 
 import hashlib

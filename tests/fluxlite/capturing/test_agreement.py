@@ -59,7 +59,7 @@ def recursive(x):
 
 
 SAME = {
-    "a function made anew": scaled,
+    "a function made again": scaled,
     "a function that calls itself": recursive,
     "NaN": lambda x: x * (np.float32("nan"), float("nan"))[0] + float("nan"),
     "NaN in an array": lambda x: x * np.array([1, np.nan, 2]),

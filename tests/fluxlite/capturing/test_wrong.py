@@ -1033,7 +1033,7 @@ def test_each_array_in_a_result_is_the_callers_own(step):
     assert changed_by_whoever_calls(step, True) == changed_by_whoever_calls(step, False)
 
 
-def test_a_gradient_without_arrays_of_the_step_is_made_anew():
+def test_a_gradient_without_arrays_of_the_step_is_made_again():
     step = fl.captured(lambda x: (x, fl.Gradient(w=np.zeros(2), b=None)))
     for _ in range(5):
         gradient = step(X)[1]
