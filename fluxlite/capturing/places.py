@@ -99,7 +99,8 @@ class Container(NamedTuple):
     box: Any
     keys: list | None  # of a dict
     values: list
-    of: Any = None  # the object whose ``__dict__`` it is
+    of: Any = None  # the object whose ``__dict__`` it is, but not an argument, which a plan holds weakly
+    class_name: str = ""  # of that object, also of an argument
 
     def before(self) -> dict:
         """What was in it, by key or by index."""
@@ -120,8 +121,8 @@ class Container(NamedTuple):
 
     def words_for(self, key: Any) -> str:
         """What a message calls the thing under this key."""
-        if self.of is not None:
-            return f"{type(self.of).__name__}.{key}"
+        if self.class_name:
+            return f"{self.class_name}.{key}"
         return f"[{key!r}] of a {type(self.box).__name__}"
 
 
@@ -230,7 +231,7 @@ class Places:
         """After a refusal, objects have their attributes again."""
         for container in self.containers:
             box = container.box
-            if container.of is None or type(box) is not dict:
+            if not container.class_name or type(box) is not dict:
                 continue
             if not same_contents(box, container.keys, container.values):
                 box.clear()
@@ -248,7 +249,9 @@ class Places:
             lost = self._rebind(assigned, lengths_differ, kept)
         finally:  # even if that's refused, no stand-in stays anywhere
             with contextlib.ExitStack() as each:
-                new = [*self._keep_in_values(kept, each), *self._keep_in_containers(kept, each)]
+                new = self._keep_in_values(kept, each)
+                new += self._keep_in_containers(kept, each)
+                new += self._keep_under_new_names(kept, each)
         if kept.refusal:
             raise CaptureError(kept.refusal)
         return [*lost, *new, *self._changed_elsewhere()]
@@ -295,7 +298,7 @@ class Places:
             plain = kept.plain(now)
             if plain is not now:
                 each.callback(place.assign, plain)
-                self._note_number(place, plain)
+            self._note_number(place, plain)
             lost.append(str(place))
         return lost
 
@@ -309,16 +312,30 @@ class Places:
                 if (id(container.box), key) in rebound:
                     continue
                 plain = kept.plain(value)
+                place = Place(container.box, key, True, before.get(key, GONE))
                 if plain is not value and isinstance(container.box, set):
                     each.callback(container.box.add, plain)
                     each.callback(container.box.discard, value)
                 elif plain is not value and hasattr(container.box, "__setitem__"):  # not a view of a dict
-                    place = Place(container.box, key, True, before.get(key, GONE))
                     each.callback(place.assign, plain)
-                    self._note_number(place, plain)
                 if key not in before or not same(value, before[key]):
+                    self._note_number(place, plain)
                     lost.append(container.words_for(key))
             lost += [container.words_for(key) for key in before if key not in now]
+        return lost
+
+    def _keep_under_new_names(self, kept: "Assigned", each: contextlib.ExitStack) -> list[str]:
+        """A class or a module gets a further name for an array: from the next run on, that's a place."""
+        lost = []
+        for owner, size in self.sizes:
+            if len(vars(owner)) == size:
+                continue
+            for name, value in list(vars(owner).items()):
+                plain = kept.plain(value)
+                if plain is not value:
+                    kept.delete_if_refused(owner, name)
+                    each.callback(setattr, owner, name, plain)
+                    lost.append(f"{owner.__name__}.{name}")
         return lost
 
     def _note_number(self, place: Place, now: Any) -> None:
@@ -395,6 +412,10 @@ class Assigned:
         """If the run is refused, what was at the place comes back."""
         self._program.undoing.later(("place", place.which()), functools.partial(place.assign, place.value))
 
+    def delete_if_refused(self, owner: Any, name: str) -> None:
+        """If the run is refused, the owner has no such attribute."""
+        self._program.undoing.later(("name", id(owner), name), functools.partial(delattr, owner, name))
+
     def rebind(self, place: Place, now: Any) -> Rebinding:
         """Assign what the step has assigned, without stand-ins. If the run is refused, what was there comes back."""
         outputs: list[CapturedArray] = []
@@ -422,6 +443,16 @@ def _is_what_was_there(now: Any, stand_in: Any) -> bool:
 
 def _check_is_alike(now: Any, place: Place) -> None:
     """Raise unless a replay can assign such a thing to the place: arrays in the same structure."""
+    if isinstance(now, CapturedGenerator):
+        raise CaptureError(
+            f"the step puts another generator of random numbers at {place}, and a replay would draw from the one "
+            "that is there now. Let each have a name of its own"
+        )
+    if isinstance(now, np.ndarray):
+        raise CaptureError(
+            f"the step makes an array by itself and puts it at {place}, and a replay would put this one there each "
+            "time. Make it from one that the step has, as in np.zeros_like(x), or change what's there: x[...] = 0"
+        )
     if not _is_alike(now, place.value):
         raise CaptureError(
             f"the step puts {in_words(getattr(now, 'value', now))} at {place}, where {in_words(place.value)} was: "

@@ -364,6 +364,8 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"captured({self.value.dtype}, shape {self.value.shape})"
 
+    mT = property(lambda self: np.swapaxes(self, -1, -2))
+
     def sort(self, axis: int = -1, **kwargs: Any) -> None:
         change(self.program, type(self.value).sort, (self, axis), self.value, kwargs)
 

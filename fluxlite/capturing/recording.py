@@ -59,7 +59,7 @@ class Recording:
         except BaseException as error:
             interrupt = interrupt_of(error, error_before)
             if interrupt is not None or isinstance(error, CaptureError):
-                self._undo()
+                self.undo()
             else:  # the step's own: what it has done by then stays
                 self.write_back()
             if interrupt is not None and interrupt is not error:
@@ -106,7 +106,7 @@ class Recording:
         self._results = results
         return list(map(own_copy, results.arrays, results.are_numbers))
 
-    def _undo(self) -> None:
+    def undo(self) -> None:
         """All is as before the run: after a refusal, or Ctrl-C, which may have come at any instruction."""
         with uninterrupted():
             if self.places is not None and not self.places.are_back:

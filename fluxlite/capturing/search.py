@@ -224,7 +224,7 @@ class Search:
                 self._item(held, name)
             return
         if type(held) is dict:
-            self._container(held, None if id(x) in self._arguments else x)
+            self._container(held, None if id(x) in self._arguments else x, kind.__name__)
         if _is_a_librarys(kind.__module__):
             return
         if id(x) not in self._arguments:
@@ -234,11 +234,11 @@ class Search:
                 self._attribute(x, name)
         self._class(kind)
 
-    def _container(self, box: Any, of: Any = None) -> None:
+    def _container(self, box: Any, of: Any = None, class_name: str = "") -> None:
         is_dict = not isinstance(box, (list, collections.deque, np.ndarray))
         keys = list(box) if is_dict else None
         values = list(box.values()) if is_dict else list(box)
-        self.places.containers.append(Container(box, keys, values, of))
+        self.places.containers.append(Container(box, keys, values, of, class_name))
         for key, value in zip(keys or range(len(values)), values):
             if (id(box), key) in self._met:
                 continue
@@ -274,7 +274,7 @@ class Search:
         self._waiting.append(x())
 
     def _thread_local(self, x: threading.local) -> None:
-        self._container(x.__dict__, x)
+        self._container(x.__dict__, x, "local")
 
     def _iterator(self, x: Any) -> None:
         if isinstance(x, io.IOBase):

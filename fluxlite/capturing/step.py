@@ -238,7 +238,7 @@ class CapturedStep:
 
     def _give_up(self, key: Any, recording: Recording, difference: str) -> NoReturn:
         """It does something else each time. All is as before this call."""
-        recording.program.undoing.put_back()
+        recording.undo()
         self._forget(key)
         raise CaptureError(difference)
 

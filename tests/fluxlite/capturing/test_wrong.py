@@ -861,6 +861,68 @@ def test_a_class_gets_its_first_array_in_a_step():
     assert run(True) == run(False)
 
 
+@pytest.mark.parametrize("make", [lambda: type("Own", (), {}), lambda: types.ModuleType("own")])
+def test_a_class_or_a_module_gets_an_array_under_a_new_name(make):
+    own = make()
+
+    def step(x):
+        own.latest = x * 2
+        return x / 2
+
+    run = fl.captured(step)
+    for i in range(6):
+        run(X * i)
+        assert type(own.latest) is np.ndarray
+        assert (own.latest == X * i * 2).all()
+
+
+@pytest.mark.parametrize("make", [lambda: type("Own", (), {}), lambda: types.ModuleType("own")])
+def test_a_new_name_goes_again_if_the_run_is_refused(make):
+    own = make()
+
+    def step(x):
+        own.latest = x * 2
+        return float(x[0])
+
+    with pytest.raises(fl.CaptureError, match=r"float\(x\)"):
+        fl.captured(step)(X)
+    assert not hasattr(own, "latest")
+
+
+def test_a_number_of_numpys_that_is_replaced_at_each_call_is_carried():
+    def run(captured):
+        own = types.SimpleNamespace(rate=np.float32(1))
+
+        def step(own, x):
+            own.rate = own.rate * np.float32(0.9)
+            return x * own.rate
+
+        replay = fl.captured(step) if captured else step
+        values = [replay(own, X * i).tobytes() for i in range(8)]
+        return values, type(own.rate), own.rate
+
+    assert run(True) == run(False)
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (lambda own, x: vars(own).update(a=np.zeros(3)), "the step makes an array by itself and puts it at 'a'"),
+        (lambda own, x: vars(own).update(r=own.s, s=own.r), "puts another generator of random numbers at 'r'"),
+        (lambda own, x: vars(own).update(n=own.n + 1), "changes SimpleNamespace.n: a replay wouldn't"),
+    ],
+)
+def test_what_cannot_be_assigned_is_named(step, words):
+    own = types.SimpleNamespace(a=np.ones(3), r=np.random.default_rng(0), s=np.random.default_rng(1), n=0)
+    before = dict(vars(own))
+    run = fl.captured(lambda own, x: [x * 2, step(own, x)][0])
+    with pytest.raises(fl.CaptureError, match=words):
+        for _ in range(3):
+            before = dict(vars(own))
+            run(own, X)
+    assert all(vars(own)[name] is value for name, value in before.items())
+
+
 def test_no_stand_in_stays_after_a_refusal_or_behind_a_read_only_dict():
     """Whoever sees a dict through a proxy, too, has an array there."""
     box = {"w": None}
