@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import fluxlite as fl
-from fluxlite import explain
+from fluxlite import explain, messages
 from fluxlite.devices.receipts import duration
-from fluxlite.messages import put_aside
 from fluxlite.words import many
 from simgpu.events import HOST_TO_DEVICE
 from simgpu.profile import Moment, Receipt
@@ -24,7 +23,7 @@ _BELONGS = 526  # where the names of the new model's parts begin
 _FIRST, _PITCH, _HIGH = 38, 30, 24  # the first line, from one to the next, and a leaf's height
 _INDENT, _LETTERS = 13, 14  # a step to the right, and how many letters have room in a name at the edge
 _LANES = ("host", "copies to")
-_UNTIL_NOTHING = [0, 50e-6, 100e-6]  # moments, in seconds, of a move that moves nothing
+_UNTIL_NOTHING = [0, 45e-6, 90e-6]  # moments, in seconds, of a move that moves nothing
 
 
 class Leaf(NamedTuple):
@@ -64,7 +63,7 @@ def leaf_by_leaf(model: Any) -> Scene:
     there's room for.
 
     >>> leaf_by_leaf(fl.Chain(fl.Dense(2, 1, np.tanh))).sentences[-1]
-    'After 43 µs simulated (NVIDIA T4): 2 copies, 12 bytes. All 2 leaves are on the GPU, in a new model.'
+    'After 43 µs simulated (NVIDIA T4): 2 copies, 12 bytes. All 2 arrays are on the GPU, in a new model.'
     """
     drawn, receipt = _drawn(model), _moved(model)
     return _scene(drawn, [receipt], [_is_out_of_reach(drawn)])
@@ -81,16 +80,20 @@ def functor_switch() -> Scene:
         def __init__(self) -> None:
             self.first, self.rest = fl.Dense(4, 3), [fl.Dense(3, 3), fl.Dense(3, 2)]
 
-    with put_aside():  # the picture says it
-        stayed = _moved(Net())
+    stayed = _moved(Net())
     fl.functor(Net)
     m = Net()
     return _scene(_drawn(m), [stayed, _moved(m)], [True, False], [Knob("@functor", ["off", "on"])])
 
 
 def _moved(model: Any) -> Receipt:
-    """The receipt of `gpu(model)`."""
-    return fl.estimate(lambda: fl.gpu(model), like=CARD).receipt
+    """The receipt of `gpu(model)`. What it says once, it'll still say when you move the model yourself."""
+    before = dict(messages.said)
+    with messages.put_aside():  # the picture says it
+        receipt = fl.estimate(lambda: fl.gpu(model), like=CARD).receipt
+    messages.said.clear()
+    messages.said.update(before)
+    return receipt
 
 
 def _is_out_of_reach(drawn: Drawn) -> bool:
@@ -222,12 +225,13 @@ def _sentence(drawn: Drawn, state: State) -> str:
     after = f"After {duration(state.time)} simulated ({CARD}): {copies}"
     if state.is_shut:
         return f"{after} To gpu, m is a shut box: you get m back, on the CPU."
-    there = sum(leaf.copy is not None and leaf.copy < len(landed) for leaf in drawn.leaves)
-    if there == len(drawn.leaves):
-        return f"{after} All {there} leaves are on the GPU, in a new model."
+    there = len(landed)  # a tied array is one, and takes one copy
+    arrays = len(state.copies) + sum(leaf.copy is None for leaf in drawn.leaves)
+    if there == arrays:
+        return f"{after} All {there} arrays are on the GPU, in a new model."
     if state.flies is None:
-        left = ", and the others in a shut box" if len(landed) == len(state.copies) else ""
-        return f"{after} On the GPU: {there} of {len(drawn.leaves)} leaves{left}."
+        left = ", and the others in a shut box" if there == len(state.copies) else ""
+        return f"{after} On the GPU: {there} of {arrays} arrays{left}."
     return f"{after} {' and '.join(leaf.path for leaf in drawn.leaves if leaf.copy == state.flies)}: on its way."
 
 

@@ -272,11 +272,11 @@ def shown(scene, state):
 def test_the_leaves_cross_one_by_one_and_the_receipt_counts_them():
     scene = leaf_by_leaf(fl.Chain(fl.Dense(2, 3, np.tanh), fl.softmax))
     assert scene.sentences == [
-        "After 0 s simulated (NVIDIA T4): 0 copies, 0 bytes. On the GPU: 0 of 2 leaves.",
+        "After 0 s simulated (NVIDIA T4): 0 copies, 0 bytes. On the GPU: 0 of 2 arrays.",
         "After 15 µs simulated (NVIDIA T4): 0 copies, 0 bytes. layers[0].weight: on its way.",
-        "After 28 µs simulated (NVIDIA T4): 1 copy, 24 bytes. On the GPU: 1 of 2 leaves.",
+        "After 28 µs simulated (NVIDIA T4): 1 copy, 24 bytes. On the GPU: 1 of 2 arrays.",
         "After 30 µs simulated (NVIDIA T4): 1 copy, 24 bytes. layers[0].bias: on its way.",
-        "After 43 µs simulated (NVIDIA T4): 2 copies, 36 bytes. All 2 leaves are on the GPU, in a new model.",
+        "After 43 µs simulated (NVIDIA T4): 2 copies, 36 bytes. All 2 arrays are on the GPU, in a new model.",
     ]
     assert [look for _, look in shown(scene, 0)] == []
     assert [look for _, look in shown(scene, 1)] == ["op copy"]
@@ -297,7 +297,7 @@ def test_tied_arrays_cross_together_in_one_copy():
     scene = leaf_by_leaf(tied)
     assert "layers[0].weight and layers[1].weight: on its way." in scene.sentences[1]
     assert len(shown(scene, 1)) == 2
-    assert "3 copies, 76 bytes. All 4 leaves are on the GPU" in scene.sentences[-1]
+    assert "3 copies, 76 bytes. All 3 arrays are on the GPU" in scene.sentences[-1]
 
 
 def test_what_is_in_a_shut_box_stays(capsys):
@@ -307,7 +307,7 @@ def test_what_is_in_a_shut_box_stays(capsys):
     assert not any(shown(stayed, state) for state in range(len(stayed.sentences)))
     fl.functor(type(made), ("body",))
     half = leaf_by_leaf(made)
-    assert "2 copies, 60 bytes. On the GPU: 2 of 4 leaves, and the others in a shut box." in half.sentences[-1]
+    assert "2 copies, 60 bytes. On the GPU: 2 of 4 arrays, and the others in a shut box." in half.sentences[-1]
     assert [look for _, look in shown(half, len(half.sentences) - 1)] == ["gpu", "gpu"]
 
 
@@ -318,13 +318,21 @@ def test_with_functor_the_leaves_cross_and_without_it_none_does():
         if setting["@functor"] == "off":
             assert "0 copies, 0 bytes. To gpu, m is a shut box: you get m back, on the CPU." in said
             assert shown(scene, state) == []
-    assert "6 copies, 140 bytes. All 6 leaves are on the GPU, in a new model." in scene.sentences[-1]
+    assert "6 copies, 140 bytes. All 6 arrays are on the GPU, in a new model." in scene.sentences[-1]
     assert len(shown(scene, -1)) == 6 and f"<p>{scene.sentences[-1]}</p>" in scene.still()
 
 
-def test_the_picture_says_nothing_in_the_librarys_name(capsys):
+def test_the_picture_prints_nothing_and_your_own_move_still_says_what_stayed(capsys):
+    class Pair:
+        def __init__(self):
+            self.a = np.ones(2, np.float32)
+
     functor_switch()
+    leaf_by_leaf(Pair())
     assert capsys.readouterr() == ("", "")
+    with fl.simulate_gpu():
+        fl.gpu(Pair())
+    assert "a was not moved to Simulated:0: Pair is not registered" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
