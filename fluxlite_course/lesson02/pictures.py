@@ -41,9 +41,13 @@ class Leaf(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A part of the model that isn't a leaf: its name, how deep inside it is, and whether it's a shut box."""
+    """A part of the model that isn't a leaf: its name, its type, how deep inside it is, and whether it's a shut box.
 
-    words: str
+    On a narrow screen, only the name is shown.
+    """
+
+    name: str
+    what: str
     depth: int
     is_shut: bool
 
@@ -114,8 +118,8 @@ def _drawn(model: Any) -> Drawn:
         raise ValueError(f"there's room for {MOST_LINES} parts, and this model has {len(parts)}: give one of them")
     copies: dict[str, int] = {}
     lines, leaves, ends = list[Line](), list[Leaf](), list[int]()
-    for number, (row, words, depth) in enumerate(parts):
-        lines.append(Line(_short(words, depth), depth, row.shut))
+    for number, (row, name, depth) in enumerate(parts):
+        lines.append(_line(row, name, depth))
         leaves += _leaves(_arrays(row), row.name, number, copies)
     for number, line in enumerate(lines):
         inside = next((n for n in range(number + 1, len(lines)) if lines[n].depth <= line.depth), len(lines))
@@ -124,10 +128,19 @@ def _drawn(model: Any) -> Drawn:
     return Drawn(lines, leaves, ends)
 
 
-def _parts(row: Any, name: str = "", depth: int = 0) -> Iterator[tuple[Any, str, int]]:
-    """Each part that isn't an array, its words, and its depth; before them, a list that's an object's only part."""
+def _line(row: Any, name: str, depth: int) -> Line:
     what = row.what.partition(",")[0].partition(" of ")[0].removesuffix(" object").removeprefix("function ")
-    yield row, f"{name}: {what}" if name else what, depth
+    most = _LETTERS - depth * _INDENT // 7
+    words = f"{name}: {what}" if name else what
+    if len(words) > most:
+        words = words[: most - 1] + "…"
+    kept = len(name) or len(words)  # the whole model has no name
+    return Line(words[:kept], words[kept:], depth, row.shut)
+
+
+def _parts(row: Any, name: str = "", depth: int = 0) -> Iterator[tuple[Any, str, int]]:
+    """Each part that isn't an array, its name, and its depth; without a list that's an object's only part."""
+    yield row, name, depth
     arrays = _arrays(row)
     inside = row.rows[0] if len(row.rows) == 1 and _is_only_a_list(row.rows[0]) else row
     for part in inside.rows:
@@ -143,11 +156,6 @@ def _is_only_a_list(row: Any) -> bool:
 
 def _arrays(row: Any) -> list[Any]:
     return [part for part in row.rows if part.place and not part.rows]
-
-
-def _short(words: str, depth: int) -> str:
-    most = _LETTERS - depth * _INDENT // 7
-    return words if len(words) <= most else words[: most - 1] + "…"
 
 
 def _leaves(arrays: Sequence[Any], inside: str, line: int, copies: dict[str, int]) -> Iterator[Leaf]:
@@ -238,7 +246,7 @@ def _sentence(drawn: Drawn, state: State) -> str:
 def _memories(bottom: int) -> Iterator[Part]:
     for x, name in ((_HOST, "host"), (_GPU, "GPU")):
         yield Part("rect", class_=f"{name.lower()} line", x=x, y=4, rx=10, width=_BOX, height=bottom - 4)
-        yield label(x + _BOX / 2, 24, f"{name}'s memory", f"bold middle {name.lower()}")
+        yield _text(x + _BOX / 2, 24, name, " memory", f"bold middle {name.lower()}")
     yield label(8, 24, "m", "bold")
 
 
@@ -312,7 +320,12 @@ def _name(x: float, number: int, lines: Sequence[Line]) -> Iterator[Part]:
     if line.depth:
         above = max(n for n in range(number) if lines[n].depth < line.depth)
         yield Part("path", class_="box", d=f"M{left - 8} {_line_y(above) + 21}V{y + 12}h6")
-    yield label(left, y + 17, line.words)
+    yield _text(left, y + 17, line.name, line.what)
+
+
+def _text(x: float, y: float, words: str, more: str, look: str | None = None) -> Part:
+    """Words, and more of them if the screen isn't narrow."""
+    return Part("text", Part("tspan", text=words), Part("tspan", text=more, class_="wide"), x=x, y=y, class_=look)
 
 
 def _line_y(number: int) -> int:
