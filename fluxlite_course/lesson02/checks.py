@@ -60,6 +60,7 @@ def _predicted(predict, observations):
     elsewhere = "GPU" not in places if places else not back
     refuse({
         "the caller's model was changed; gpu gives you a new model, so leave the old one alone": not is_kept,
+        "nothing was computed at all: call the model with x": idle and not places,
         "the GPU was never asked for anything": idle and copies == 0,
         "copies came back before the GPU computed anything: the model ran on the CPU": idle and back,
         "copies were made and dropped: gpu(model) gives a new model, so give it a name and use it": idle,
@@ -158,7 +159,7 @@ def my_fmap(my_fmap):
     wrong_if(len(seen) != leaves, f"f was called {many(len(seen), 'time')} for {leaves} leaves", None, "once for each")
     _as_fmap_does("a bare array", my_fmap(double, np.ones(3)), 2 * np.ones(3))
     _as_fmap_does("a bare number", my_fmap(double, 4), 8)
-    return "it does what fmap does: a nested model, a dict, a list and a bare array"
+    return "it does what fmap does: a nested model, a dict, a list, a tuple, a bare array and a number"
 
 
 _LEAVES = {  # of the model that `my_fmap` gets

@@ -1,12 +1,15 @@
 """Lesson 02's checks: each likely wrong answer gets its own helpful message."""
 
+from collections import namedtuple
 from dataclasses import make_dataclass
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite_course.lesson02 import functor_switch, trees
+from fluxlite_course.lesson02 import functor_switch, leaf_by_leaf
 
 
 def thrown_away(model, x):
@@ -27,6 +30,15 @@ def in_place(model, x):
 
 def nothing_returned(model, x):
     fl.gpu(model)(fl.gpu(x))
+
+
+def x_there_and_back(model, x):
+    fl.gpu(model)
+    return fl.cpu(fl.gpu(x))
+
+
+def model_there_and_back(model, x):
+    return fl.cpu(fl.gpu(model))(fl.cpu(fl.gpu(x)))
 
 
 def two_heads(register=None):
@@ -112,6 +124,23 @@ def walk(f, x, leaf=None, as_list=list, as_tuple=tuple):
     return leaf(f, x) if leaf else f(x)
 
 
+def one_level(f, x):
+    children, rebuild = fl.functor(x)
+    if not children:
+        return f(x)
+    return rebuild({name: f(child) for name, child in children.items()})
+
+
+def nothing_given_back(f, x):
+    children, rebuild = fl.functor(x)
+    if not children:
+        return f(x)
+    items = children.items() if isinstance(children, dict) else enumerate(children)
+    for _, child in items:
+        nothing_given_back(f, child)
+    return None
+
+
 def arrays_only(f, x):
     return f(x) if isinstance(x, np.ndarray) else x
 
@@ -134,11 +163,17 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("02.1", [computed_here_first], "the model ran on the GPU, and on the CPU as well"),
     ("02.1", [a_launch_for_show], "but the model ran on the CPU"),
     ("02.1", [lambda model, x: fl.cpu(fl.gpu(model))(x)], "the model ran on the CPU"),
+    ("02.1", [model_there_and_back], "copies came back before the GPU computed anything: the model ran on the CPU"),
+    ("02.1", [x_there_and_back], "nothing was computed at all: call the model with x"),
+    ("02.1", [lambda model, x: None], "nothing was computed at all: call the model with x"),
+    ("02.1", [lambda model, x: fl.gpu(model)], "nothing was computed at all: call the model with x"),
     ("02.1", [lambda model, x: np.asarray(fl.gpu(model)(fl.gpu(x)))], "NumPy can't bring the result back"),
     ("02.1", [lambda model, x: fl.cpu(fl.gpu(model)(fl.gpu(x))).tolist()], "the result isn't a NumPy array"),
     ("02.1", [weights_changed], "the caller's model was changed"),
     ("02.1", [np.ones((5, 2))], "predict isn't a function"),
     ("02.2", [MovesEarly], "the arrays move while the object is made"),
+    ("02.2", [lambda body, heads, name: SimpleNamespace(body=body, heads=heads, name=name)], "6 of 6 arrays stayed"),
+    ("02.2", [two_heads(lambda cls: fl.functor(cls, ("heads",)))], "2 of 6 arrays stayed on the CPU: body.weight"),
     ("02.2", [OtherFields], "that isn't a body and two heads any more"),
     ("02.2", [OwnNumbers], "don't have the numbers of those on the CPU"),
     ("02.2", [two_heads()(1, 2, 3)], "the class TwoHeads, not an object"),
@@ -155,6 +190,9 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("02.3", [lambda f, x: walk(f, x, twice_each)], "f was called 14 times for 7 leaves"),
     ("02.3", [lambda f, x: walk(f, x, as_tuple=list)], "critic['c'] was a tuple"),
     ("02.3", [lambda f, x: walk(f, x, as_list=lambda x: 0)], "critic['b'][0] isn't what fmap makes of it"),
+    ("02.3", [fl.fmapstructure], "that leaves the walk to fmapstructure"),
+    ("02.3", [one_level], "f was called with a whole dict"),
+    ("02.3", [nothing_given_back], "my_fmap returned None"),
     ("02.3", [lambda f, x: x], "actor isn't what fmap makes of it"),
 )
 
@@ -194,6 +232,8 @@ class Open(dict):
 
 test_right_answers_other_than_the_lessons_own = right(
     ("02.2", [Open]),
+    ("02.2", [namedtuple("TwoHeads", ["body", "heads", "name"])]),
+    ("02.2", [two_heads(lambda cls: fl.functor(cls, trainable=("body",)))]),
     ("02.1", [lambda model, x: np.array(fl.cpu(fl.gpu(model)(fl.gpu(x))))]),
     ("02.1", [lambda model, x: fl.cpu((lambda pair: pair[0](pair[1]))(fl.gpu((model, x))))]),
     ("02.1", [row_by_row]),
@@ -216,22 +256,105 @@ def test_gpu_gives_back_the_same_object_only_where_nothing_moves():
         assert fl.gpu(known) is known
 
 
-def test_trees_draws_each_array_where_it_is():
-    model = fl.Chain(fl.Dense(2, 1, np.tanh), fl.softmax)
-    with fl.simulate_gpu():
-        scene = trees({"here": model, "there": fl.gpu(model)})
-    assert repr(scene) == "here: 2 arrays on the CPU. there: 2 arrays on the GPU."
-    here, there = scene.picture.attributes["aria-label"].removeprefix("Where each array is. ").split(". there: ")
-    assert here.startswith("here: C Chain, C layers[0]: Dense, C weight: float32 (1, 2), ")
-    assert "G weight: float32 (1, 2)" in there and there.endswith("layers[1]: function softmax.")
-    assert {"here", "there", "C", "G"} <= {part.text for part in scene.picture.parts()}
+# -- the leaves that cross ---------------------------------------------------------------------------------------------
 
 
-def test_with_functor_the_model_moves_and_without_it_is_a_shut_box():
+def shown(scene, state):
+    """What's seen of the leaves that cross in a state: where each is, and its colour."""
+    flights = [part for part in scene.picture.inside if part.attributes.get("opacity") and part.inside[0].inside]
+    found = []
+    for part in flights:
+        if part.attributes["opacity"][state] == 1 and part.inside[0].inside[0].tag == "rect":
+            found.append((part.attributes["transform"][state], part.inside[0].attributes["class"][state]))
+    return found
+
+
+def test_the_leaves_cross_one_by_one_and_the_receipt_counts_them():
+    scene = leaf_by_leaf(fl.Chain(fl.Dense(2, 3, np.tanh), fl.softmax))
+    assert scene.sentences == [
+        "After 0 s simulated (NVIDIA T4): 0 copies, 0 bytes. On the GPU: 0 of 2 arrays.",
+        "After 15 µs simulated (NVIDIA T4): 0 copies, 0 bytes. layers[0].weight: on its way.",
+        "After 28 µs simulated (NVIDIA T4): 1 copy, 24 bytes. On the GPU: 1 of 2 arrays.",
+        "After 30 µs simulated (NVIDIA T4): 1 copy, 24 bytes. layers[0].bias: on its way.",
+        "After 43 µs simulated (NVIDIA T4): 2 copies, 36 bytes. All 2 arrays are on the GPU, in a new model.",
+    ]
+    assert [look for _, look in shown(scene, 0)] == []
+    assert [look for _, look in shown(scene, 1)] == ["op copy"]
+    assert [look for _, look in shown(scene, 3)] == ["gpu", "op copy"]
+    (there, _), (there_too, _) = shown(scene, 4)
+    assert there != there_too and there == shown(scene, 3)[0][0] == shown(scene, 2)[0][0] != shown(scene, 1)[0][0]
+    assert f"<p>{scene.sentences[-1]}</p>" in scene.still()
+
+
+def test_dragging_to_the_right_carries_leaves_and_the_picture_takes_the_pointer():
+    scene = leaf_by_leaf(fl.Dense(2, 3))
+    assert "data-drag" in scene.picture.attributes and list(scene.along) == sorted(scene.along)
+
+
+def test_tied_arrays_cross_together_in_one_copy():
+    W = np.ones((3, 4), np.float32)
+    tied = fl.Chain(fl.Dense.of(W, np.zeros(3, np.float32)), fl.Dense.of(W.T, np.zeros(4, np.float32)))
+    scene = leaf_by_leaf(tied)
+    assert "layers[0].weight and layers[1].weight: on its way." in scene.sentences[1]
+    assert len(shown(scene, 1)) == 2
+    assert "3 copies, 76 bytes. All 3 arrays are on the GPU" in scene.sentences[-1]
+
+
+def test_what_is_in_a_shut_box_stays(capsys):
+    made = two_heads()(fl.Dense(4, 3), [fl.Dense(3, 2)], "t")
+    stayed = leaf_by_leaf(made)
+    assert all("0 copies, 0 bytes. To gpu, m is a shut box" in said for said in stayed.sentences)
+    assert not any(shown(stayed, state) for state in range(len(stayed.sentences)))
+    fl.functor(type(made), ("body",))
+    half = leaf_by_leaf(made)
+    assert "2 copies, 60 bytes. On the GPU: 2 of 4 arrays, and the others in a shut box." in half.sentences[-1]
+    assert [look for _, look in shown(half, len(half.sentences) - 1)] == ["gpu", "gpu"]
+
+
+def test_with_functor_the_leaves_cross_and_without_it_none_does():
+    scene = functor_switch()
+    assert [setting["@functor"] for setting in scene.settings].count("off") * 2 == len(scene.sentences)
+    for setting, said, state in zip(scene.settings, scene.sentences, range(len(scene.sentences))):
+        if setting["@functor"] == "off":
+            assert "0 copies, 0 bytes. To gpu, m is a shut box: you get m back, on the CPU." in said
+            assert shown(scene, state) == []
+    assert "6 copies, 140 bytes. All 6 arrays are on the GPU, in a new model." in scene.sentences[-1]
+    assert len(shown(scene, -1)) == 6 and f"<p>{scene.sentences[-1]}</p>" in scene.still()
+
+
+def test_the_picture_prints_nothing_and_your_own_move_still_says_what_stayed(capsys):
+    class Pair:
+        def __init__(self):
+            self.a = np.ones(2, np.float32)
+
+    functor_switch()
+    leaf_by_leaf(Pair())
+    assert capsys.readouterr() == ("", "")
     with fl.simulate_gpu():
-        scene = functor_switch()
-    stayed, moved = scene.sentences
-    assert stayed == "m: 4 arrays on the CPU, in a shut box. gpu(m): 4 arrays on the CPU, in a shut box."
-    assert moved == "m: 4 arrays on the CPU. gpu(m): 4 arrays on the GPU."
-    assert f"<p>{moved}</p>" in scene.still()
-    assert scene.picture.attributes["aria-label"].count("G weight") == 2
+        fl.gpu(Pair())
+    assert "a was not moved to Simulated:0: Pair is not registered" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (np.ones(3), "it has no arrays inside"),
+        ([], "it has no arrays inside"),
+        (fl.Chain(*[fl.Dense(2, 2) for _ in range(12)]), "there's room for 10 parts, and this model has 13"),
+    ],
+)
+def test_a_model_that_cannot_be_drawn_is_an_error(model, words):
+    with pytest.raises(ValueError, match=words):
+        leaf_by_leaf(model)
+
+
+def test_a_model_on_the_gpu_has_nothing_left_to_carry():
+    with fl.simulate_gpu(), pytest.raises(ValueError, match=r"on a GPU already; .* give cpu\(model\)"):
+        leaf_by_leaf(fl.gpu(fl.Dense(2, 3)))
+
+
+def test_a_long_name_keeps_clear_of_the_memories():
+    scene = leaf_by_leaf({"a_very_long_name_of_a_part": fl.Dense(2, 3)})
+    names = ["".join(str(part.text) for part in text.inside) for text in scene.picture.parts() if text.inside]
+    cut = [name for name in names if name.endswith("…")]
+    assert cut and all(name.startswith("['a_very") and len(name) <= 14 for name in cut)
