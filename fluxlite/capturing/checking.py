@@ -55,7 +55,7 @@ class _Held:
         self._places = [*found, *[place for place in places.carried if place.which() not in met]]
         self._arrays = [place.value for place in found] + arrays
         self.names = [str(place) for place in (*self._places, *found)] + ["an argument"] * len(arrays)
-        self._memories = [leaf.memory for leaf in places.leaves]
+        self._memories = [leaf.memory for leaf, _ in places.leaves]
         self._generators = generators  # others may be another thread's, which goes on drawing
         self.names += ["an optimizer's count"] * len(self._memories) + ["a generator"] * len(self._generators)
         self._before = self.values()

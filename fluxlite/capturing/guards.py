@@ -34,14 +34,18 @@ def guards(places: Places, writer: Writer) -> list[str]:
         found.append(f"{name!r} in {writer.thing(names)}")
     for x, count in places.sizes:
         found.append(f"len({writer.thing(x)}.__dict__) != {count}")
+    for its_memory, count in places.lengths:
+        found.append(f"len({writer.thing(its_memory)}) != {count}")
     for x, before in places.bytes:
         found.append(f"bytes({writer.thing(x)}) != {writer.thing(before)}")
     for x, cls in places.classes:
         found.append(f"{writer.thing(x)}.__class__ is not {writer.thing(cls)}")
-    for leaf in places.leaves:
-        name, rule, memory = writer.thing(leaf), writer.thing(leaf.rule), writer.thing(leaf.memory)
+    for leaf, its_rule in places.leaves:
+        name, rule, memory = writer.thing(leaf), writer.thing(its_rule), writer.thing(leaf.memory)
         found.append(f"{name}.frozen is not {leaf.frozen} or {name}.memory is not {memory}")
         found.append(f"{name}.rule is not {rule} and not alike({name}.rule, {rule})")
+    for one, its_copy in places.rules:
+        found.append(f"not alike({writer.thing(one)}, {writer.thing(its_copy)})")
     writer.space |= {"alike": alike, "terms_of": terms_of}
     return found
 

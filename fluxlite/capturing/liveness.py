@@ -71,7 +71,7 @@ def live_calls(program: Program, read_at_the_end: set[int]) -> list[Call]:
 
 def _has_to_be_called(call: Call) -> bool:
     """Whether it's called even if nobody reads its result: a generator goes on, and an index may be out of range."""
-    if call.kind in ("ufunc", "reduce"):
+    if call.kind in ("ufunc", "reduce", "scalar"):
         return False
     return call.kind == "draw" or not traits_of(call.function).never_raises
 

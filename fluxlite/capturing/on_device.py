@@ -39,7 +39,7 @@ from .recorded import (
 )
 from .writer import Writer, check_alike
 
-_ON_THE_HOST = ("ufunc", "reduce", "read", "compute", "store")  # kinds that a device's calls never have
+_ON_THE_HOST = ("ufunc", "reduce", "scalar", "read", "compute", "store")  # kinds that a device's calls never have
 
 
 def to_device_values(x: Any) -> Any:

@@ -3,6 +3,7 @@
 A replay reads ``leaf.rule.eta`` when it comes to it, so a schedule or `adjust` needs no new capture; and it counts.
 """
 
+import operator
 from typing import Any
 
 from ..optim.rules import NUMBER_TYPES
@@ -20,7 +21,9 @@ def take_captured_step(leaf: Leaf, x: CapturedArray, g: Any) -> None:
     program = x.program
     memory = _memory(program, leaf.memory)
     rule = _rule(program, leaf, leaf.rule, "")
+    before = _attributes(rule)
     after = take_step(rule, memory, x, g)
+    _check_unchanged(rule, before)
     _keep(program, leaf.memory, after)
 
 
@@ -53,6 +56,27 @@ def _rule(program: Program, leaf: Leaf, rule: Any, path: str) -> Any:
             value = tuple([CapturedNumber(number, program) for number in numbers])
         vars(made)[name] = value
     return made
+
+
+def _attributes(rule: Any) -> list[tuple[str, Any]]:
+    """What a rule and those inside it have."""
+    found = list(vars(rule).items())
+    for inner in rule.rules:
+        found += _attributes(inner)
+    return found
+
+
+def _check_unchanged(rule: Any, before: list[tuple[str, Any]]) -> None:
+    """Raise if a rule has changed itself: it's a copy here, and a replay wouldn't change the rule either."""
+    now = _attributes(rule)
+    if len(now) == len(before) and all(map(operator.is_, [x for _, x in now], [x for _, x in before])):
+        return
+    known = {(name, id(value)) for name, value in before}
+    names = [name for name, value in now if (name, id(value)) not in known]
+    raise CaptureError(
+        f"{users_line()}: {type(rule).__name__} changes its own {', '.join(names) or 'attributes'}, and a replay "
+        "wouldn't. What a rule remembers belongs into its memory, one for each parameter"
+    )
 
 
 def _keep(program: Program, memory: dict[str, Any], after: dict[str, Any]) -> None:

@@ -28,7 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..optim.update import Leaf
+from ..devices.seeds import seeding
+from ..optim.update import Leaf, OptimiserRule
 from ..words import in_words
 from .interrupts import uninterrupted
 from .memory import are_one, on_device, own_copy, root_of, values_of
@@ -161,10 +162,13 @@ class Places:
         self.values: list[Place] = []  # variables and attributes with anything else
         self.containers: list[Container] = []
         self.variables: list[tuple[contextvars.ContextVar, Any]] = []
-        self.leaves: list[Leaf] = []  # an optimizer's
+        self.leaves: list[tuple[Leaf, OptimiserRule]] = []  # an optimizer's, and the rule that each had
+        self.rules: list[tuple[OptimiserRule, OptimiserRule]] = []  # those of your classes, and copies of them
+        self.seeding = seeding()  # the latest `fluxlite.seed` before the step
         self.classes: list[tuple[Any, type]] = []  # objects, and of which class they were
         self.absent: list[tuple[dict, str]] = []  # variables and names that aren't there, such as a builtin's
         self.sizes: list[tuple[Any, int]] = []  # of classes and modules: how many names they have
+        self.lengths: list[tuple[dict, int]] = []  # of an optimizer's memory: how many things it has
         self.bytes: list[tuple[Any, bytes]] = []  # bytearrays and their kin, and what was in them
         self.generators: list[tuple[random.Random, Any]] = []  # of Python's, and their states
         self.found: dict[int, Any] = {}  # by id: all objects that it can reach
@@ -228,7 +232,9 @@ class Places:
                 each.callback(place.assign, place.value)
 
     def put_back_attributes(self) -> None:
-        """After a refusal, objects have their attributes again."""
+        """After a refusal, objects have their attributes again, and optimizers their numbers."""
+        for leaf, rule in self.leaves:
+            leaf.rule = rule
         for container in self.containers:
             box = container.box
             if not container.class_name or type(box) is not dict:
@@ -350,6 +356,10 @@ class Places:
             if not same(variable.get(GONE), value):
                 lost.append(f"the context variable {variable.name}")
         lost += [f"a {type(x).__name__}" for x, before in self.bytes if bytes(x) != before]
+        if any(leaf.rule is not rule for leaf, rule in self.leaves):
+            lost.append("an optimizer's numbers (fl.adjust: call it between the steps)")
+        if seeding() is not self.seeding:
+            lost.append("where random numbers begin (fl.seed: call it between the steps)")
         lost += ["the state of a random.Random" for x, state in self.generators if x.getstate() != state]
         return lost
 

@@ -117,6 +117,7 @@ class Call:
     item     the same for one of several results
     in place ``f(x, y)``, which changes an argument
     draw     ``f(x, y, out=out)``, which draws random numbers. If `f` is a device, its ``rng.random`` does
+    scalar   ``f(x[()], y[()])``, of NumPy's numbers, which compute otherwise than arrays: a power's last digits differ
     read     a number that the program holds, such as a rule's rate
     compute  a number, computed from others
     store    ``memory["steps"] = number``

@@ -7,7 +7,9 @@ buffer from then on; a view of it needs no call, since it shows whatever is in t
 
 import functools
 import inspect
+import opcode
 import operator
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -246,6 +248,46 @@ class _Unreadable:
     __hash__ = object.__hash__
 
 
+def _operators(function: Any, ufunc: np.ufunc) -> tuple[Any, Any]:
+    """Two methods of an array, for ``x + y`` and ``y + x``. NumPy's numbers don't ask a ufunc, and nor do ours."""
+
+    def compute(self: "CapturedArray", other: Any) -> Any:
+        if self.is_number and _is_scalar(other):
+            return call(self.program, function, (self, other), {}, "scalar")
+        if _leaves_it_to(other):
+            return NotImplemented
+        return ufunc(self, other)
+
+    def compute_turned(self: "CapturedArray", other: Any) -> Any:
+        if self.is_number and _is_scalar(other):
+            return call(self.program, function, (other, self), {}, "scalar")
+        if _leaves_it_to(other):
+            return NotImplemented
+        return ufunc(other, self)
+
+    return compute, compute_turned
+
+
+def _is_scalar(x: Any) -> bool:
+    """Whether it's a number of Python's or NumPy's, or stands in for one of those."""
+    if isinstance(x, CapturedArray):
+        return x.is_number
+    return isinstance(x, (bool, int, float, complex, np.generic, CapturedNumber))
+
+
+def _comes_from_an_operator(frame: Any) -> bool:
+    """Whether the program stands at an operator: ``np.float32(2) ** x``, and not ``np.power(np.float32(2), x)``."""
+    return frame.f_code.co_code[frame.f_lasti] == opcode.opmap["BINARY_OP"]
+
+
+def _leaves_it_to(other: Any) -> bool:
+    """Whether an operator with `other` is that one's to compute, as in NumPy's mixin."""
+    try:
+        return other.__array_ufunc__ is None
+    except AttributeError:
+        return False
+
+
 class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
     """An array in a step that's being captured. `is_number`: NumPy gave a number, which nothing changes in place."""
 
@@ -268,6 +310,9 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
         if method == "at":
             change(self.program, ufunc.at, inputs, to_values(inputs[0]))
             return None
+        is_operator = ufunc in OPERATORS and method == "__call__" and not kwargs and not out
+        if is_operator and all(map(_is_scalar, inputs)) and _comes_from_an_operator(sys._getframe(1)):
+            return call(self.program, OPERATORS[ufunc], inputs, {}, "scalar")
         function = ufunc
         kind = "ufunc" if ufunc.nout == 1 else "copied"
         if method != "__call__":
@@ -354,7 +399,22 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
 
     conjugate = conj
 
+    __add__, __radd__ = _operators(operator.add, np.add)
+    __sub__, __rsub__ = _operators(operator.sub, np.subtract)
+    __mul__, __rmul__ = _operators(operator.mul, np.multiply)
+    __truediv__, __rtruediv__ = _operators(operator.truediv, np.true_divide)
+    __floordiv__, __rfloordiv__ = _operators(operator.floordiv, np.floor_divide)
+    __mod__, __rmod__ = _operators(operator.mod, np.remainder)
+    _power, __rpow__ = _operators(operator.pow, np.power)
+
+    def __abs__(self) -> Any:
+        if self.is_number:
+            return call(self.program, operator.abs, (self,), {}, "scalar")
+        return np.absolute(self)
+
     def __pow__(self, other: Any) -> Any:
+        if self.is_number:
+            return self._power(other)
         if type(other) is int and other == 2:  # as NumPy's own ** does
             return np.square(self)
         if type(other) in NUMBERS:  # which has a quicker way for a root and a reciprocal, too
@@ -375,7 +435,10 @@ class CapturedArray(ArrayMethods, _Unreadable, NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> NoReturn:
         kind = type(self.value)
         if not name.startswith("_") and hasattr(kind, name):
-            raise refusal(f"x.{name}", "Use a function: np.put(x, …) for x.put, x[...] = … for x.flat")
+            fix = "Use a function of NumPy's, or x[...] = …"
+            if hasattr(np, name):
+                fix = f"Use np.{name}(x, …)"
+            raise refusal(f"x.{name}", fix)
         raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
     def _set_real(self, value: Any) -> None:
@@ -553,8 +616,15 @@ def _record_function(program: Program, function: Any, args: tuple, kwargs: dict[
     args, kwargs, out = without_out(function, args, kwargs)
     if out is not None:
         return call_into(program, function, args, kwargs, out, "out")
-    kind = "out" if function in _HAVE_OUT else "copied"
+    kind = "copied"
+    if function in _HAVE_OUT and not (function is np.einsum and _is_turned(args)):
+        kind = "out"
     return call(program, function, args, kwargs, kind)
+
+
+def _is_turned(args: tuple) -> bool:
+    """Whether an argument lies backwards in memory: einsum adds that up in another order if it's given `out`."""
+    return any(stride < 0 for x in arrays_in(to_notes(args)) for stride in x.strides)
 
 
 def without_out(function: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any], Any]:

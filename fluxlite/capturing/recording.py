@@ -44,6 +44,7 @@ class Recording:
         self._changed_containers: list[type] = []  # lists and dicts among the arguments
         self._lost: list[str] = []  # what the step has changed, and a replay wouldn't
         self._has_drawn = False  # from Python's random, or np.random
+        self.has_failed = False  # by an error that was dealt with: all is as before, or as the step has left it
         if earlier is not None:
             self.program.watch(earlier)
 
@@ -62,6 +63,7 @@ class Recording:
                 self.undo()
             else:  # the step's own: what it has done by then stays
                 self.write_back()
+            self.has_failed = True
             if interrupt is not None and interrupt is not error:
                 raise interrupt from None
             raise
@@ -194,6 +196,7 @@ class Recording:
         changed = {id(root_of(x)) for call in self.program.calls for x in call.changes}
         for x, copy in zip(self._given, self.program.inputs):
             if id(root_of(copy)) in changed and not isinstance(x, np.generic):
+                self.program.undoing.note_array(x)  # until the call is over, Ctrl-C takes that back
                 x[...] = copy
 
     def newly_rebound(self) -> list[Place]:
@@ -217,8 +220,9 @@ class Recording:
             )
         if self._earlier.result.terms() != self._results.structure.terms():
             return (
-                f"{self._name} returns another number of Python's than the time before, and a replay would "
-                "repeat one. Return arrays, and what else you need outside of the step"
+                f"{self._name} returns another number of Python's than the time before, or an array that it makes "
+                "by itself, as np.zeros(3) does: a replay would repeat one. Return arrays that come from what the "
+                "step has, as np.zeros_like(x, shape=3) does, and what else you need outside of the step"
             )
         return disagreement(self._earlier, self.program)
 

@@ -19,6 +19,7 @@ import array
 import collections
 import contextlib
 import contextvars
+import copy
 import dis
 import functools
 import io
@@ -36,6 +37,7 @@ import numpy as np
 
 from ..devices.base import Device
 from ..optim.update import Leaf, OptimiserRule
+from .guards import is_read
 from .memory import is_real_array, on_device
 from .places import GONE, Container, Place, Places, holds_array
 from .program import CaptureError, check_kind, check_plain
@@ -70,6 +72,7 @@ class Search:
         self._arguments = set(map(id, arguments))  # which a plan holds weakly
         self.seen: dict[int, Any] = {}  # by id, and kept alive
         self._met: set[tuple] = set()
+        self._rules: dict[int, OptimiserRule] = {}  # by id: those that have been looked into
         self._waiting: collections.deque = collections.deque([step, *arguments])
 
     def run(self) -> None:
@@ -82,7 +85,8 @@ class Search:
                 )
 
     def look_into(self, x: Any) -> None:
-        if type(x) in _SIMPLE or isinstance(x, (np.generic, Device)) or on_device(x) or id(x) in self.seen:
+        is_number = isinstance(x, np.generic) and not isinstance(x, np.void)  # that's a row with names, and changeable
+        if type(x) in _SIMPLE or is_number or isinstance(x, Device) or on_device(x) or id(x) in self.seen:
             return
         self.seen[id(x)] = x
         for kind, look in _WAYS:
@@ -105,8 +109,11 @@ class Search:
 
     def _leaf(self, leaf: Any) -> None:
         """An optimizer's: its numbers are computed at each replay, whatever they are by then."""
-        self.places.leaves.append(leaf)
+        self.places.leaves.append((leaf, leaf.rule))
         self._memory(leaf.memory)
+        self._rule(leaf.rule)
+        if "rule" in self.names:  # the step may look at its numbers itself
+            self._attribute(leaf, "rule")
 
     def _memory(self, memory: dict[str, Any]) -> None:
         for name, value in memory.items():
@@ -114,6 +121,28 @@ class Search:
                 self._memory(value)
             elif is_real_array(value):
                 self.places.arrays.append(Place(memory, name, True, value))
+            elif type(value) not in (int, float):  # those are read
+                self._item(memory, name)
+        self.places.lengths.append((memory, len(memory)))
+
+    def _rule(self, rule: Any) -> None:
+        """Each replay reads a rule's numbers. What else a rule of yours has is guarded, and what its code reads."""
+        if id(rule) in self._rules:
+            return
+        self._rules[id(rule)] = rule
+        for inner in rule.rules:
+            self._rule(inner)
+        if "rule" in self.names:
+            for name in sorted(vars(rule).keys() - {"rules"}):
+                self._item(vars(rule), name)
+        if type(rule).__module__.partition(".")[0] == "fluxlite":
+            return
+        self.places.rules.append((rule, copy.copy(rule)))
+        self.names |= {"apply", "change"}  # which `update` calls
+        self._class(type(rule))
+        for name, value in vars(rule).items():
+            if name != "rules" and not is_read(value):
+                self._item(vars(rule), name)
 
     def _tracked(self, x: Any) -> None:
         self._attribute(x, "value")
@@ -124,7 +153,7 @@ class Search:
         self._waiting.append(x.eager)
 
     def _nothing(self, x: Any) -> None:
-        """An optimizer's rule, whose numbers each replay reads."""
+        """What stands in for an array: an outer step is being recorded."""
 
     # -- functions, classes, modules -----------------------------------------------------------------------------------
 
@@ -144,6 +173,11 @@ class Search:
                 raise CaptureError(
                     f"captured(step): {f.__qualname__} calls {name}, and what that reads can't be seen. Call it "
                     "before, and give its result as an argument"
+                )
+            if name == "id" and name not in f.__globals__ and not _is_dunder(f.__name__):  # __repr__ may have one
+                raise CaptureError(
+                    f"captured(step): {f.__qualname__} calls id, and while a step is recorded, something else stands "
+                    "in place of each array, with an id of its own. Use names as keys"
                 )
             if name in f.__globals__:
                 self._item(f.__globals__, name)
@@ -190,7 +224,8 @@ class Search:
         if type(cls) is not type:
             self._waiting.append(type(cls))
         for base in cls.__mro__:
-            if _is_a_librarys(base.__module__) or str(base.__module__) in sys.stdlib_module_names:
+            is_ready_made = _is_a_librarys(base.__module__) or str(base.__module__) in sys.stdlib_module_names
+            if is_ready_made and not _is_made_by_type(base):
                 continue
             self.places.sizes.append((base, len(vars(base))))
             for name, value in list(vars(base).items()):
@@ -306,7 +341,8 @@ class Search:
 _WAYS: list[tuple[Any, Callable[[Search, Any], None]]] = [
     (np.ndarray, Search._array),
     (Leaf, Search._leaf),
-    ((OptimiserRule, CapturedArray, CapturedNumber), Search._nothing),
+    (OptimiserRule, Search._rule),
+    ((CapturedArray, CapturedNumber), Search._nothing),
     (types.FunctionType, Search._function),
     (types.MethodType, Search._method),
     ((types.BuiltinMethodType, types.MethodWrapperType), Search._bound),
@@ -319,7 +355,7 @@ _WAYS: list[tuple[Any, Callable[[Search, Any], None]]] = [
     ((set, frozenset, tuple), Search._several),
     ((dict, types.MappingProxyType), Search._mapping),
     (contextvars.ContextVar, Search._context_variable),
-    ((bytearray, memoryview, array.array), Search._memory_of_bytes),
+    ((bytearray, memoryview, array.array, np.void), Search._memory_of_bytes),
     (random.Random, Search._pythons_generator),
     (weakref.ref, Search._weak_reference),
     (weakref.WeakKeyDictionary, Search._weak_keys),
@@ -350,6 +386,11 @@ def _slots_of(cls: type) -> list[str]:
     if "__slots__" not in vars(cls):
         return []
     return [name for name, value in vars(cls).items() if isinstance(value, types.MemberDescriptorType)]
+
+
+def _is_made_by_type(cls: type) -> bool:
+    """Whether a class was made by ``type(name, bases, …)``, with a metaclass: then it seems to be the metaclass's."""
+    return cls.__name__ not in vars(sys.modules.get(cls.__module__, object))
 
 
 def _is_dunder(name: str) -> bool:

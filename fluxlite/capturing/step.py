@@ -6,7 +6,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from ..autodiff.modes import gradient_calls
 from ..helping import AsWritten
@@ -177,7 +177,28 @@ class CapturedStep:
         if tries is None:
             tries = _Tries(0, None, [], self._forget_with(others, key))
         recording = Recording(self.eager, args, kwargs, others, tries.latest, tries.carried)
-        result = self._run(key, recording)
+        try:
+            result = self._run(recording)
+            self._go_on(key, recording, tries)
+            return result
+        except BaseException:
+            self._forget(key)
+            if not recording.has_failed:  # then it's given up, or Ctrl-C came: all is as before this call
+                recording.undo()
+            raise
+
+    def _run(self, recording: Recording) -> Any:
+        try:
+            try:
+                _this_thread.is_recording = True
+                return recording.run()
+            finally:
+                _this_thread.is_recording = False
+        finally:  # once more, since Ctrl-C may have come just before that line
+            _this_thread.is_recording = False
+
+    def _go_on(self, key: Any, recording: Recording, tries: _Tries) -> None:
+        """After a run: replay from now on, record the next call too, or give up, with a `CaptureError`."""
         runs = tries.runs
         if not recording.newly_rebound():  # else the next run is the first of its kind
             runs += 1
@@ -186,25 +207,11 @@ class CapturedStep:
                 if not difference:
                     recording.write_back()
                     self._replay_from_now_on(key, recording, tries.held)
-                    return result
+                    return
                 if runs >= _MOST_RUNS:
-                    self._give_up(key, recording, difference)
+                    raise CaptureError(difference)
         recording.write_back()
         self._try_again(key, _Tries(runs, recording.program, [*tries.carried, *recording.to_carry()], tries.held))
-        return result
-
-    def _run(self, key: Any, recording: Recording) -> Any:
-        try:
-            try:
-                _this_thread.is_recording = True
-                return recording.run()
-            except BaseException:
-                self._forget(key)
-                raise
-            finally:
-                _this_thread.is_recording = False
-        finally:  # once more, since Ctrl-C may have come just before that line
-            _this_thread.is_recording = False
 
     def _replay_from_now_on(self, key: Any, recording: Recording, held: list) -> None:
         """It did what it did the time before, and so will the next calls with this signature."""
@@ -235,12 +242,6 @@ class CapturedStep:
         if len(self._tries) > _MOST_PLANS:
             self._forget(next(iter(self._tries)))
             self._say_what_changes()
-
-    def _give_up(self, key: Any, recording: Recording, difference: str) -> NoReturn:
-        """It does something else each time. All is as before this call."""
-        recording.undo()
-        self._forget(key)
-        raise CaptureError(difference)
 
     def _say_what_changes(self) -> None:
         """Something in its signature is another one at each call."""

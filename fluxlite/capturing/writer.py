@@ -86,6 +86,8 @@ class Writer:
         if call.kind == "in place":
             return f"{function}({arguments})"
         out = self.name(call.out)
+        if call.kind == "scalar":
+            return f"copyto({out}, {function}({', '.join(map(self._scalar, call.args))}))"
         if call.kind == "ufunc" and not keywords and call.function not in (np.maximum, np.minimum):
             return f"{function}({arguments}, {out})"  # quicker than out=, which NumPy wants for those two
         if call.kind == "reduce" and not call.kwargs.keys() - {"axis", "keepdims"}:
@@ -99,6 +101,12 @@ class Writer:
         if self.is_checked(call):
             return f"copy_checked({out}, {function}({arguments}))"
         return f"copyto({out}, {function}({arguments}))"
+
+    def _scalar(self, x: Any) -> str:
+        """A number of NumPy's, which lies in a buffer of shape ()."""
+        if is_real_array(x):
+            return f"{self.name(x)}[()]"
+        return self.name(x)
 
     def is_checked(self, call: Call) -> bool:
         """Whether a replay looks at the shape and type of the call's result, which may depend on values."""

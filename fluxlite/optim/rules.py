@@ -532,6 +532,8 @@ class ClipNorm(Formula):
         super().__post_init__()
         if np.shape(self.p) or self.p not in (1, 2, math.inf):
             raise ValueError(f"ClipNorm: p is 1, 2 or math.inf, got {in_words(self.p)}")
+        if self.p < math.inf:
+            object.__setattr__(self, "p", int(self.p))  # a choice, and not one of the numbers that a schedule changes
 
     def change(self, memory: dict[str, Any], x: Array, g: Array) -> Array:
         if self.p == 2:

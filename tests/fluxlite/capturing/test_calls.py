@@ -59,6 +59,64 @@ def filled_like(x):
     return np.full_like(x, 2.5, np.float64) + np.full_like(a=x, fill_value=3) + np.full_like(x, 1, None, "C", True, 4)
 
 
+# -- NumPy's numbers, which compute otherwise than arrays -------------------------------------------------------------
+
+
+def powers(x):
+    total = x.sum() + 2.3
+    by_ufunc = np.power(np.float32(0.9), x[0])
+    return [
+        by_ufunc,
+        total**3,
+        total**2,
+        total**-0.5,
+        np.float32(0.9) ** x[0],
+        2**total,
+        total ** x[0],
+        x[0] ** 2,
+        abs(x[1]),
+    ]
+
+
+def quotients(x):
+    one, two = x[0] + 5, x[1] + 2
+    return [one / two, one // two, one % two, 7 % two, one * two, 2 - one, one - two, one + 1, 3 / two]
+
+
+def of_complex_numbers(x):
+    z = (x + 1j * x[::-1]).astype(np.complex64)
+    return [z[0] * z[1] + z[2], abs(z[0]), z[0] ** 2, z[1] / z[2], 2 * z[0], z[1] ** 0.5]
+
+
+def adam_by_hand(x):
+    t = x[0] + np.float32(4)
+    return [x / (1 - 0.9**t), x / (1 - 0.999**t)]
+
+
+@pytest.mark.parametrize("step", [powers, quotients, of_complex_numbers, adam_by_hand])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32])
+def test_numbers_compute_as_numbers_to_the_last_bit(step, dtype):
+    rng = np.random.default_rng(0)
+    run = fl.captured(step)
+    for i in range(30):
+        x = (rng.random(4) * 3 + 1).astype(dtype)
+        with np.errstate(all="ignore"):
+            expected, found = step(x), run(x)
+        assert [(type(y), y.tobytes()) for y in found] == [(type(y), y.tobytes()) for y in expected], i
+    assert run.plans
+
+
+@pytest.mark.parametrize("turned", [np.s_[::-1, ::-1], np.s_[:, ::-1], np.s_[::-1]])
+def test_einsum_of_what_lies_backwards_adds_up_in_the_same_order(turned):
+    def step(x):
+        return np.einsum("ij,ij->i", x, x)
+
+    run = fl.captured(step)
+    x = np.random.default_rng(0).standard_normal((7, 33)).astype(np.float32)[turned]
+    for _ in range(5):
+        assert run(x).tobytes() == step(x).tobytes()
+
+
 # -- where a result goes -----------------------------------------------------------------------------------------------
 
 

@@ -350,8 +350,8 @@ def test_ctrl_c_while_arrays_are_put_back_waits_until_all_are():
     assert (own.a == 1).all() and (own.b == 0).all()
 
 
-def interrupted_while_recording(run, wanted, files):
-    """Call ``run(X)``, and stop it at one of its lines in these files. Whether there was such a one."""
+def interrupted_while_recording(run, x, wanted, files):
+    """Call ``run(x)``, and stop it at one of its lines in these files. Whether there was such a one."""
     count = 0
 
     def trace(frame, event, argument):
@@ -369,7 +369,7 @@ def interrupted_while_recording(run, wanted, files):
 
     sys.settrace(trace)
     try:
-        run(X)
+        run(x)
     except (KeyboardInterrupt, *ERRORS):
         return True
     finally:
@@ -384,6 +384,7 @@ def recurrent():
         own.w[...] = own.w + x[0]
         own.h = np.tanh(own.h + own.w)
         own.w *= 2
+        x += 1
         return own.h * x
 
     return step, own
@@ -402,23 +403,24 @@ def test_ctrl_c_while_a_step_is_recorded_leaves_it_as_before_or_as_after(
         step, own = recurrent()
         run = fl.captured(step)
         eager, expected = recurrent()
+        x, y = X.copy(), X.copy()
         for _ in range(calls):
-            run(X)
-            eager(X)
-        before = own.w.tobytes(), own.h.tobytes()
-        was_interrupted = interrupted_while_recording(run, wanted, files)
+            run(x)
+            eager(y)
+        before = own.w.tobytes(), own.h.tobytes(), x.tobytes()
+        was_interrupted = interrupted_while_recording(run, x, wanted, files)
         assert type(own.w) is np.ndarray and type(own.h) is np.ndarray, "no stand-in stays"
-        now = own.w.tobytes(), own.h.tobytes()
+        now = own.w.tobytes(), own.h.tobytes(), x.tobytes()
         if now != before:
-            eager(X)
-        assert now == (expected.w.tobytes(), expected.h.tobytes())
+            eager(y)
+        assert now == (expected.w.tobytes(), expected.h.tobytes(), y.tobytes())
         found.add(now != before)
-        run(X)
-        eager(X)
+        run(x)
+        eager(y)
         assert own.h.tobytes() == expected.h.tobytes(), "it goes on"
         if not was_interrupted:
             break
     assert found == {False, True}
     for _ in range(3):
-        run(X)
+        run(x)
     assert run.plans, "steps are still recorded"

@@ -889,6 +889,19 @@ def test_a_new_name_goes_again_if_the_run_is_refused(make):
     assert not hasattr(own, "latest")
 
 
+def test_a_row_of_a_structured_array_may_change_between_calls():
+    row = np.zeros(2, [("a", np.float32)])[0]
+    change = lambda i: row.__setitem__("a", i // 5)  # noqa: E731
+    assert results(lambda x: x * row["a"], change) == results(lambda x: x * row["a"], change, captured=False)
+
+
+def test_a_step_that_asks_for_an_id_is_refused():
+    w = np.ones(3, np.float32)
+    rates = {id(w): 0.5}
+    with pytest.raises(fl.CaptureError, match="calls id, and while a step is recorded"):
+        fl.captured(lambda x: x * rates.get(id(w), 0.1))(X)
+
+
 def test_a_number_of_numpys_that_is_replaced_at_each_call_is_carried():
     def run(captured):
         own = types.SimpleNamespace(rate=np.float32(1))
