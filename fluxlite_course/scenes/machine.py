@@ -141,7 +141,7 @@ def _travels(program: Program, nows: list[Now], top: int) -> Iterator[Part]:
             dashes = None if moment.explicit else "5 4"
             flies = Each(None if n in now.works else "none" for now in nows)
             arrow = _ARROWS[kind].format(top + 74)
-            yield Part("path", class_="copy-line line", d=arrow, display=flies, stroke_dasharray=dashes)
+            yield Part("path", class_="copy line", d=arrow, display=flies, stroke_dasharray=dashes)
             places = [_parcel(now, moment, min(landed[kind], 5), top + 31) for now in nows]
             yield _moving(size(moment.bytes), 84, places, "copy", dashes)
             landed[kind] += 1
