@@ -123,8 +123,8 @@ def falling(losses: Mapping[str, Any], x: str = "step", levels: Mapping[str, flo
     values = {name: np.asarray(line, dtype=float) for name, line in losses.items()}
     for (name, line), (color, marker) in zip(values.items(), _LINES[: len(values)], strict=True):
         count = np.arange(1, len(line) + 1)
-        ends = [0, len(line) - 1]
-        axes.semilogy(count, line, color=color, marker=marker, markersize=9, markevery=ends, label=name)
+        first_and_last = [0, len(line) - 1]
+        axes.semilogy(count, line, color=color, marker=marker, markersize=9, markevery=first_and_last, label=name)
     longest = max(len(line) for line in values.values())
     for name, level in levels.items():
         axes.axhline(level, color=GREY, linewidth=1)
