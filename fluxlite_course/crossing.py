@@ -101,9 +101,12 @@ class Crossover:
         axes.legend(loc="upper left", fontsize=12, frameon=False)
 
 
+_BOTTOM = 326  # of the axes: with its knobs, the picture fits a small screen
+
+
 def axes_of(sizes: Iterable[int]) -> tuple[Axis, Axis]:
     """The axes of a picture of `lines`, for sizes and for times in seconds."""
-    return Axis(min(sizes), max(sizes), 108, 592, log=True), Axis(1e-5, 2, 386, 66, log=True)
+    return Axis(min(sizes), max(sizes), 108, 592, log=True), Axis(1e-5, 2, _BOTTOM, 66, log=True)
 
 
 def lines(
@@ -112,7 +115,7 @@ def lines(
     """A picture's parts: in each state a line for a CPU's times by size and one for a card's, with axes and a key."""
     xs, ys = axes_of(sizes := list(cpu[0]))
     yield Part("path", class_="grid", d="".join(f"M92 {ys(time)}H622" for time in ys.round_numbers()))
-    yield from across(xs, 386, about, ticks or sizes, "{:,}".format if ticks else str)
+    yield from across(xs, _BOTTOM, about, ticks or sizes, "{:,}".format if ticks else str)
     yield from upward(ys, 92, "", text=duration)
     kinds = (cpu, "host recorded", "M-5 4h10l-5-9z", "CPU, recorded"), (gpu, "gpu simulated", "M-4.5-4.5h9v9h-9z", card)
     for y, (times, kind, mark, name) in zip((14, 42), kinds):

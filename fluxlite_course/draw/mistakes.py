@@ -47,7 +47,7 @@ def _figure(counts: np.ndarray, names: list[str]) -> Any:
     from matplotlib.patches import Rectangle
 
     many, longest = len(counts), max(map(len, names))
-    size = min(max(0.5 * many, 2.6), 8.5)
+    size = min(max(0.44 * many, 2.6), 8.5)
     figure, axes = plots(height=size + 0.9 + 0.09 * longest * (longest > 3), width=size + 1.2 + 0.09 * longest)
     # A square root, since a share of 3 % as it is would look like none.
     shades = np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))

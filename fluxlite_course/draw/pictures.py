@@ -34,7 +34,7 @@ _STYLE: Any = {
 }
 
 _DARK = ":is([data-jp-theme-light=false], .vscode-dark) .fluxlite-drawing { filter: brightness(1.16); }"
-# Lines next to each other: they can be told apart by their markers, too.
+# Lines next to each other: they can be told apart by the markers at their ends, too.
 _LINES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"))
 
 
@@ -123,7 +123,8 @@ def falling(losses: Mapping[str, Any], x: str = "step", levels: Mapping[str, flo
     values = {name: np.asarray(line, dtype=float) for name, line in losses.items()}
     for (name, line), (color, marker) in zip(values.items(), _LINES[: len(values)], strict=True):
         count = np.arange(1, len(line) + 1)
-        axes.semilogy(count, line, color=color, marker=marker, markevery=max(1, len(line) // 8), label=name)
+        first_and_last = [0, len(line) - 1]
+        axes.semilogy(count, line, color=color, marker=marker, markersize=9, markevery=first_and_last, label=name)
     longest = max(len(line) for line in values.values())
     for name, level in levels.items():
         axes.axhline(level, color=GREY, linewidth=1)

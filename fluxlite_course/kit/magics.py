@@ -4,9 +4,12 @@
 """
 
 import ast
+import contextlib
+import html
+import io
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from IPython.core.error import UsageError
@@ -15,9 +18,11 @@ from IPython.display import display
 
 from fluxlite.devices import devices
 from fluxlite.devices.receipts import clock, clocked, receipt
+from fluxlite.messages import at_words, said
 from simgpu.events import Event, listeners
 
 from ..scenes.machine import machine
+from .boxes import publish
 from .puzzles import play
 
 
@@ -55,11 +60,12 @@ class DeviceMagics(Magics):
     def machine(self, line: str, cell: str) -> Any:
         """Run a cell, and show what it did: two memories and the copies between them, the queue, who waits for whom.
 
-        With ``%%machine guess``, you first say where the first copy goes. It needs a simulated GPU, which knows what it
-        does when.
+        With ``%%machine guess``, you first say where the first copy goes; what the library has to say about it is
+        folded away below. It needs a simulated GPU, which knows what it does when.
         """
         if line.strip() not in ("", "guess"):
             raise UsageError(f"it's %%machine or %%machine guess, not %%machine {line.strip()}")
+        guess = bool(line.strip())
         run, name = _compile(self.shell, cell)
         lines: list[int] = []  # the cell's line of each event, even if a function of another cell asked for it
 
@@ -73,7 +79,7 @@ class DeviceMagics(Magics):
         used = sum(gpu.memory().used or 0 for gpu in devices())
         listeners.append(note)
         try:
-            with receipt() as seen:
+            with receipt() as seen, _notices_for_later(guess) as later:
                 value = run()
         finally:
             listeners.remove(note)
@@ -84,7 +90,34 @@ class DeviceMagics(Magics):
         elif seen.simulated_seconds is None:
             print("Nothing to draw: %%machine needs a simulated GPU. Run fl.simulate_gpu(), and then this cell again.")
         else:
-            return machine(seen, cell, lines, bool(line.strip()), used)
+            scene = machine(seen, cell, lines, guess, used)
+            if not later:
+                return scene
+            display(scene)
+            summary = "What fluxlite said about it, for when you have guessed"
+            text = "".join(later)
+            publish(text, f"<details><summary>{summary}</summary><pre>{html.escape(text)}</pre></details>")
+
+
+@contextlib.contextmanager
+def _notices_for_later(keep: bool) -> Iterator[list[str]]:
+    """With `keep`, notices aren't printed, since they'd give a question's answer away; what else is printed, is."""
+    before, later = set(said), list[str]()
+    if not keep:
+        yield later
+        return
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            yield later
+    finally:
+        text = printed.getvalue()
+        for notice in [said[key] for key in said if key not in before]:
+            words = at_words(notice, indent="  ") + "\n"
+            if words in text:
+                later.append(words)
+                text = text.replace(words, "", 1)
+        print(text, end="")
 
 
 def _wait() -> None:

@@ -24,12 +24,18 @@ _PASSING = (
 def start(number: str) -> None:
     """Begin lesson `number`: say what's there, and turn on the simulated GPU if there's no real one.
 
-    A lesson with ``SIMULATED = False`` does without it. Raises `ValueError` for an unknown lesson.
+    The first lesson says it at length, the others in a line. A lesson with ``SIMULATED = False`` does without the
+    simulated GPU. Raises `ValueError` for an unknown lesson.
     """
-    lesson, here = exercises.lesson(number), fluxlite.__version__
+    lesson, here = exercises.lesson(number), f"fluxlite {fluxlite.__version__}"
     progress.stay()
-    lines = [f"lesson {number} · fluxlite {here} · Python {platform.python_version()} · NumPy {np.__version__}"]
-    lines += [_gpu_line(getattr(lesson, "SIMULATED", True)), _progress_line()]
+    in_short, at_length = _gpu(getattr(lesson, "SIMULATED", True))
+    lessons, checks = _so_far()
+    if number == min(exercises.folders()):
+        versions = f"lesson {number} · {here} · Python {platform.python_version()} · NumPy {np.__version__}"
+        lines = [versions, at_length, f"so far: {lessons} lessons done, {checks} checks"]
+    else:
+        lines = [f"{here} · GPU: {in_short} · {checks} checks right"]
     if place := progress.passing():
         lines.append(_PASSING.format(place))
     if shell := ipython():
@@ -39,25 +45,30 @@ def start(number: str) -> None:
     publish("\n".join(lines), box("note", f"<p>{'<br>'.join(map(html.escape, lines))}</p>"))
 
 
-def _gpu_line(simulated: bool) -> str:
+def _gpu(simulated: bool) -> tuple[str, str]:
+    """Which GPU is in use, in short and at length."""
     if not simulated:
         simulate_gpu(False)
     device = gpu_device()
-    if device is not None:
-        return f"GPU: {device.name}" + ("" if type(device) is SimulatedDevice else f", a real one ({gpu_name()})")
-    if not simulated:
-        return "GPU: none in use. The simulated one is off in this lesson."
-    with put_aside():  # the box says it instead
-        simulate_gpu(like=CARD)
-    stands = f"A simulated {CARD} stands in: wherever it does, you see the word simulated."
-    return f"GPU: none in use, and none is needed. {stands} fl.doctor() says more."
+    if device is None and simulated:
+        with put_aside():  # the box says it instead
+            simulate_gpu(like=CARD)
+        stands = f"A simulated {CARD} stands in: wherever it does, you see the word simulated."
+        return f"a simulated {CARD}", f"GPU: none in use, and none is needed. {stands} fl.doctor() says more."
+    name = "none in use; the simulated one is off in this lesson"
+    if type(device) is SimulatedDevice:
+        name = f"a {device.name}"
+    elif device is not None:
+        name = f"{device.name}, a real one ({gpu_name()})"
+    return name, f"GPU: {name}"
 
 
-def _progress_line() -> str:
+def _so_far() -> tuple[str, str]:
+    """How many lessons are done, and how many checks are right: "1 of 17", "4 of 41"."""
     known = progress.read()["checks"]
     solved = [[known.get(id) == exercises.RIGHT for id in exercises.in_lesson(n)] for n in exercises.folders()]
     lessons, checks = [all(right) for right in solved if right], sum(solved, [])
-    return f"so far: {sum(lessons)} of {len(lessons)} lessons done, {sum(checks)} of {len(checks)} checks"
+    return f"{sum(lessons)} of {len(lessons)}", f"{sum(checks)} of {len(checks)}"
 
 
 def reset(number: str) -> None:

@@ -76,7 +76,12 @@ def _standardized(standardize, values, mean, spread):
             back.count,
     }, f"{_count(back)} back", "no copies back")  # fmt: skip
     words = "the values aren't (x - mean) / spread"
-    expect(result, (values - mean) / spread, words, shape="the result isn't an array of the shape of x",
+    slips = {
+        "mean and spread are arguments: use those, not the mean and the spread of x":
+            (values - values.mean(0)) / values.std(0),
+        "the difference needs parentheses: as it is, only mean is divided by spread": values - mean / spread,
+    }  # fmt: skip
+    expect(result, (values - mean) / spread, words, slips, shape="the result isn't an array of the shape of x",
            where="the result is on the host", atol=1e-4)  # fmt: skip
     words, there = f"{many(r.host_to_device.count, 'copy')} to the GPU in one call", _count(r.host_to_device)
     refuse({words: r.host_to_device.count > 2}, there, "2 copies: mean once, and spread once")

@@ -1,5 +1,7 @@
 """Lesson 03, how a model learns: checks."""
 
+from typing import Any
+
 import numpy as np
 
 import fluxlite as fl
@@ -9,7 +11,9 @@ from ..kit.exercises import NotRight, brief, exercise
 from ..kit.vocabulary import expect, explaining, function, must_return, normal, refuse, wrong_if
 from ..kit.watching import calls_of, look, unchanged
 
-_OPTIMIZER = (fl.setup, fl.update, fl.updated, fl.train)
+_FEWEST = 10  # gradients: with fewer, no rule teaches these models anything
+_PLAIN = [rule.change for rule in (fl.Descent, fl.Momentum, fl.Nesterov)]  # rules that can take a plain step
+_OPTIMIZER: Any = (fl.setup, fl.update, fl.updated, fl.train, *_PLAIN)
 _LOSSES = [name for name in fl.__all__ if name.endswith(("_loss", "crossentropy"))]
 _READY = [getattr(fl, name) for name in ("mse", "mae", "msle", "kldivergence", *_LOSSES)]
 
@@ -70,7 +74,7 @@ def fit(fit):
     places.clear()
     with fl.receipt() as r, explaining(_MEANINGS), calls_of(fl.setup) as calls:
         trained = must_return(fit(model, x, y), "fit", "the trained model")
-    steps = places.count("GPU")
+    steps, gradients = places.count("GPU"), learning.count("GPU")
     predictions = _predictions(trained, x, "fit", places)
     after = _loss(predictions, y)
     learned = after <= 0.01
@@ -86,9 +90,13 @@ def fit(fit):
         "the loss isn't a number any more: the steps are far too long": not np.isfinite(after),
         "the loss has grown: are the steps too long, or do they go uphill?": after > before,
         "it learns, but less than 100 steps of Adam(0.02) would": not learned,
-        "the loss is small, but no gradient went through the model on the GPU": "GPU" not in learning,
+        f"the loss is small, but {_few(gradients)}": gradients < _FEWEST,
     }, f"loss {before:.4f} before, {after:.4f} after, {r.launches} launches", "less than 0.01")  # fmt: skip
-    return f"loss {before:.3f} -> {after:.4f} on the GPU, {r.launches:,} launches"
+    return f"loss {before:.3f} -> {after:.4f}, with {many(gradients, 'gradient')} on the GPU, {r.launches:,} launches"
+
+
+def _few(gradients):
+    return f"only {many(gradients, 'gradient')} went through the model on the GPU: where has it learned the rest?"
 
 
 _TRAINED_ON_CPU = "gradients went through the model on the CPU: train the one that's on the GPU"
@@ -136,8 +144,9 @@ def learn_xor(learn_xor):
     wrong_if(tries < 3, rarely, f"{tries} times", "in each step of its training")
     wrong_if("CPU" in learning, _TRAINED_ON_CPU)
     # Other ways to train it there, such as random tries, need many.
+    gradients, is_tried = len(learning), tries >= 100
     words = "the GPU was asked for something, but the model wasn't trained there"
-    wrong_if(len(learning) < 3 and tries < 100, words, f"{many(len(learning), 'gradient')} on the GPU")
+    wrong_if(not gradients and not is_tried, words, "0 gradients on the GPU")
     loss = ", ".join(ready)
     wrong_if(ready, f"{loss} is ready-made: write a loss of your own, of NumPy's functions", loss, "a def or a lambda")
     guesses = _predictions(trained, x, "learn_xor", places)
@@ -148,5 +157,7 @@ def learn_xor(learn_xor):
             np.array_equal(guesses, untrained),
         "its answers aren't numbers any more: the steps are too long": not np.isfinite(worst),
         f"it isn't there yet: {worst:.2f} off at one point": worst > 0.1,
+        f"it's right, but {_few(gradients)}": gradients < _FEWEST and not is_tried,
     }, yours, wanted)  # fmt: skip
-    return f"at most {worst:.2f} off at each of the four points, trained on the GPU with {r.launches:,} launches"
+    with_them = f"with {many(gradients, 'gradient')} on the GPU, {r.launches:,} launches"
+    return f"at most {worst:.2f} off at each of the four points, {with_them}"

@@ -32,7 +32,7 @@ def balls() -> Scene:
     >>> balls()
     Learning rate 0.01, 0 steps: w is 1, the loss 9.
     """
-    xs, ys = Axis(BOTTOM - REACH, BOTTOM + REACH, 60, 620), Axis(0, float(_loss(BOTTOM + REACH)), 330, 40)
+    xs, ys = Axis(BOTTOM - REACH, BOTTOM + REACH, 60, 620), Axis(0, float(_loss(BOTTOM + REACH)), 262, 34)
     states = [(number, step) for number in range(len(RATES)) for step in range(STEPS + 1)]
     # Outside the picture, a ball stays at its upper edge.
     ways = [path(rate).clip(BOTTOM - 1.1 * REACH, BOTTOM + 1.1 * REACH) for rate in RATES]
@@ -51,10 +51,10 @@ def balls() -> Scene:
              for ws, heights, look in ((bowl, _loss(bowl), "rest"), (slope, tangent, "axis"))]  # fmt: skip
     losses = [float(_loss(path(RATES[number])[step])) for number, step in states]
     picture = drawing(
-        640, 390, "A ball on a bowl: the loss by the weight w",
-        *across(xs, 330, "w"), *upward(ys, 60, "loss"), *lines, label(xs(START) - 44, ys(9) + 16, "slope -18", "end"),
+        640, 322, "A ball on a bowl: the loss by the weight w",
+        *across(xs, 262, "w"), *upward(ys, 60, "loss"), *lines, label(xs(START) - 44, ys(9) + 16, "slope -18", "end"),
         Part("g", *steps, only=seen), ball,
-        label(340, 30, Each(f"loss {_number(loss)}" for loss in losses), "bold big middle"),
+        label(340, 26, Each(f"loss {_number(loss)}" for loss in losses), "bold big middle"),
     )  # fmt: skip
     knobs = [
         Knob("learning rate", [f"{rate:g}" for rate in RATES], slider=True),

@@ -109,7 +109,7 @@ def train_wave(train_wave):
         "0.0649 is right for the weights above. From others, it should end elsewhere: use the w1 and w2 you're given":
             0.0649,
     }, show="a loss of {:.4f}".format, rtol=0.01, atol=0)  # fmt: skip
-    return "0.0649: the memory lasts from step to step, and 4,000 updates have been made"
+    return f"0.0649, and {other:.2f} from other weights: the memory lasts from step to step"
 
 
 def _trained(train_wave, seed):

@@ -102,9 +102,9 @@ def crossover_explorer(batch: int = 64, cards: Sequence[str] = tuple(PRESETS)) -
     xs = [crossing and axes_of(SIZES)[0](crossing) for crossing in crossings]
     unwaited = [_UNWAITED[each.settings["copies"]] * (not each.settings["wait"]) for each in found]
     picture = drawing(
-        640, 456, "Time of one training step by hidden size, on a CPU and on a GPU, both axes logarithmic",
-        Part("path", class_="axis", d=Each(x and f"M{x} 66V386" for x in xs)),
-        label(Each(x and x + 8 for x in xs), 376,
+        640, 396, "Time of one training step by hidden size, on a CPU and on a GPU, both axes logarithmic",
+        Part("path", class_="axis", d=Each(x and f"M{x} 66V326" for x in xs)),
+        label(Each(x and x + 8 for x in xs), 316,
               Each(crossing and f"they cross at {crossing:.0f}" for crossing in crossings)),
         *lines([each.cpu for each in found], [each.gpu for each in found], "hidden size",
                Each(f"{each.settings['card']}, simulated" for each in found)),

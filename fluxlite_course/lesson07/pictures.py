@@ -124,7 +124,7 @@ def two_lines(cpu: Times, gpu: Times, what: str) -> Scene:
     faster = [("" if 0.8 < x < 1.25 else "T4" if x > 1 else "CPU", max(x, 1 / x)) for x in ratios]
     states, ticks = len(cpu), sorted(_TICKS & cpu.keys())
     picture = drawing(
-        640, 456, f"Time of a training step, by the number of {what} trained at once, both axes logarithmic",
+        640, 396, f"Time of a training step, by the number of {what} trained at once, both axes logarithmic",
         Part("path", class_="gap", d=gaps),
         *lines([cpu] * states, [gpu] * states, f"{what} at once", "NVIDIA T4, simulated", ticks),
         label(622, 24, Each(f"× {factor:.2g}" if name else "" for name, factor in faster), "bold big end"),

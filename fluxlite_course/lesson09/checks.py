@@ -47,6 +47,7 @@ class _Images:
         self.X = np.zeros((count, 8, 8, 1), np.float32)
         self.X[:, 0, 0, 0] = np.arange(count)  # the image's number
         self.learned, self.asked, self.new = set[int](), set[int](), list[int]()  # `new` has those not learned
+        self.models = 0
 
     def numbers(self, X: Any, name: str) -> list[int]:
         """Which images these are."""
@@ -63,6 +64,7 @@ class _Images:
         wrong_if(given != [self.labels[number] for number in numbers], words)
         known = set(numbers)
         self.learned |= known
+        self.models += 1
 
         def model(X: Any) -> Any:
             numbers = self.numbers(X, "model")
@@ -110,6 +112,8 @@ def _honest(accuracy_of, images, rng):
             "that's how many are right; divide it by how many were asked": same(found, share * len(images.new)),
             "that's the share of the wrong answers": same(found, 1 - share),
             "that's the share, but rounded: return it as it is": abs(found - share) < 0.006,
+            f"{images.models} models were trained, and what you return is more than they read on average. Picking the "
+            "best by its test is a way to fool yourself, too": images.models > 1 and share < found <= 1,
             "the model was asked about the right images, but the share is wrong: are these their labels?": True,
         }, f"{found:.4g}", f"{share:.4g}")  # fmt: skip
     # In folds, each image is new to some model.
@@ -127,9 +131,10 @@ def _honest(accuracy_of, images, rng):
     return told + (", not 1.00" if images.share < 1 else "")
 
 
-# One is sure, one could be anything, one is a 4 or a 5, and one has a low score, but a share of 0.69.
-_SCORES = np.zeros((4, 10), np.float32)
-_SCORES[0, 7], _SCORES[1, 0], _SCORES[2, 4:6], _SCORES[3, 9] = 12, 0.4, (12, 11.9), 3
+# One is sure, one could be anything, one is a 4 or a 5, one has a low score, but a share of 0.69. The last has 0.57,
+# which is less than 0.6, unless it is rounded.
+_SCORES = np.zeros((5, 10), np.float32)
+_SCORES[0, 7], _SCORES[1, 0], _SCORES[2, 4:6], _SCORES[3, 9], _SCORES[4, 2] = 12, 0.4, (12, 11.9), 3, 2.48
 # Its share is exactly 1, and one image alone is a batch, too.
 _CERTAIN = np.zeros((1, 10), np.float32)
 _CERTAIN[0, 3] = 60

@@ -94,6 +94,8 @@ def memories(memories):
         }, f"{back} back", "none back")  # fmt: skip
         more = _products(r) - _products(quick)
         refuse({
+            "the values are right, but x is still in the loop's product: joined with the memory, as in lesson 04":
+                r.launched["concatenate"] > steps / 2,
             "the values are right, but the product with Wi is still in a loop": more > steps / 2,
             "the values are right, but a sum that needs only the input is still in the loop":
                 r.launched["add"] > quick.launched["add"] + steps / 2,

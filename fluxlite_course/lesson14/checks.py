@@ -22,7 +22,9 @@ from ..kit.vocabulary import (
     same,
     wrong_if,
 )  # fmt: skip
-from ..kit.watching import unchanged
+from ..kit.watching import calls_of, unchanged
+
+_ASKED = "that asks fluxlite for the gradient, and the exercise is to say what it is: write a formula"
 
 
 @exercise("14.1", "the order of the backward pass", look_at="back in section 2: which number is next?")
@@ -61,11 +63,12 @@ def softsign_rule(softsign):
         wanted = g / (1 + np.abs(x)) ** 2  # before a rule could change g
         own = must_return(softsign(x.copy()), "softsign", "x / (1 + np.abs(x))")
         wrong_if(not same(own, x / (1 + np.abs(x))), "softsign itself was changed", expected="x / (1 + np.abs(x))")
-        with explaining({
+        with calls_of(fl.withgradient, fl.softsign) as calls, explaining({
             "gives NoneType as the gradient": "the rule returned None: it returns g times the derivative",
             "may not change g in place": "the rule changes g itself, which others need, too: make a new array of it",
         }):  # fmt: skip
             got = fl.gradient(lambda x, g=g: np.sum(softsign(x) * g), x.copy())[0]
+        wrong_if(calls.total() > 1, _ASKED, expected="g times the derivative")  # one of them is ours
         expect(got, wanted, "the gradient isn't what small steps give", {
             "g is missing: it's right only where g is 1": 1 / (1 + np.abs(x)) ** 2,
             "the square is missing": g / (1 + np.abs(x)),
@@ -86,8 +89,10 @@ def rule_of_matmul(of_x, of_y):
         got = {}
         for name, of in (("x", of_x), ("y", of_y)):
             given = {"g": g.copy(), "out": x @ y, "x": x.copy(), "y": y.copy()}
-            with unchanged(f"rule of {name}", **given), explaining({"matmul": fit, "not aligned": fit}):
+            meanings = explaining({"matmul": fit, "not aligned": fit})
+            with unchanged(f"rule of {name}", **given), meanings, calls_of(fl.withgradient) as calls:
                 found = of(*given.values())
+            wrong_if(calls, _ASKED, expected="a product of g and the other operand")
             got[name] = must_return(found, f"the rule of {name}", "a product of g and the other operand: return it")
         swapped = same(got["x"], wanted["y"]) and same(got["y"], wanted["x"])
         wrong_if(swapped, "the two are the wrong way round: first the rule of x, then that of y")

@@ -153,6 +153,7 @@ def _slips_of_time(compute, nbytes, cards, link):
         "the bandwidth is in bytes per second, so nothing is divided by 8": compute + latencies + travelling / _BITS,
         "the computing is missing: a step is computing, and then the exchange": exchange,
         "each card computes for all of these seconds: they aren't divided among the cards": compute / cards + exchange,
+        "all cards compute at the same time: what they compute isn't added up": cards * compute + exchange,
         "a card computes, and then exchanges: add the two times": max(compute, exchange),
         "that's in milliseconds, and a step should be in seconds": 1e3 * (compute + exchange),
     }  # fmt: skip

@@ -38,8 +38,10 @@ def graph(title: str, nodes: Sequence[Node], knobs: Sequence[Knob], states: Sequ
     edges = [(to, number) for number, node in enumerate(nodes) for to in node.made_from]
     parts = [arrow(places[a][0] + _WIDE, places[a][1] + _HIGH / 2, places[b][0] - 2, places[b][1] + _HIGH / 2, "rest")
              for a, b in edges]  # fmt: skip
-    parts += [part for edge in edges for part in _back(*edge, places, states)]
+    back = [_back(*edge, places, states) for edge in edges]
+    parts += [path for path, _ in back]
     parts += [part for number, node in enumerate(nodes) for part in _box(number, node, *places[number], states)]
+    parts += [times for _, times in back]  # on top, so that no box covers a number
     wide, high = (int(max(place)) for place in zip(*places))
     picture = drawing(max(wide + _WIDE + 4, 640), high + _HIGH + 62, title, *parts)
     return Scene(picture, knobs, [state.sentence for state in states], first)
@@ -71,11 +73,14 @@ def _box(number: int, node: Node, x: float, y: float, states: Sequence[At]) -> I
     yield label(middle, y + 56, Each(told), Each("middle bold" + i for i in inside))
 
 
-def _back(to: int, number: int, places: Sequence[tuple[float, float]], states: Sequence[At]) -> Iterator[Part]:
-    """The arrow below two boxes from a node back to one that it's made from, while the backward pass takes it."""
+def _back(to: int, number: int, places: Sequence[tuple[float, float]], states: Sequence[At]) -> tuple[Part, Part]:
+    """The arrow below two boxes from a node back to one that it's made from, while the backward pass takes it.
+
+    And its factor.
+    """
     (x1, y1), (x2, y2) = [(x + _WIDE / 2, y + _HIGH + 2) for x, y in (places[number], places[to])]
     taken = [state.visited == number and to in state.hands for state in states]
     path = f"M{x1:g} {y1:g}C{x1:g} {y1 + 42:g} {x2:g} {y2 + 42:g} {x2:g} {y2 + 3:g}m-6 9l6 -9l6 9"
-    yield Part("path", class_="host line", d=path, display=Each(None if on else "none" for on in taken))
+    back = Part("path", class_="host line", d=path, display=Each(None if on else "none" for on in taken))
     times = Each(f"× {state.hands[to]}" if on else "" for state, on in zip(states, taken))
-    yield label((x1 + x2) / 2, (y1 + y2) / 2 + 54, times, "middle bold")
+    return back, label((x1 + x2) / 2, (y1 + y2) / 2 + 54, times, "middle bold halo")

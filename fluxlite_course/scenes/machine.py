@@ -1,6 +1,6 @@
 """The living machine: what a cell did, moment by moment, from its receipt. ``%%machine`` above a cell shows it.
 
-The cell's lines, the two memories if something is copied, and the lanes.
+The line that runs, the two memories if something is copied, and the lanes. The cell itself is right above.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ from .parts import Each, Part, label
 from .receipts import Now, Program, moments_of, queue_time, size
 from .scene import Knob, Scene
 
-MOST_EVENTS, MOST_LINES = 40, 16  # with more, a page would be too large, and nobody would look at the rest
+MOST_EVENTS = 40  # with more, a page would be too large, and nobody would look at the rest
 QUESTION = "Where does the first copy go?"
 GUESSES = ("not yet", "to the GPU", "back to the host", "no copy at all")
 _HOST, _GPU, _BOX, _HIGH = 8, 434, 198, 150  # where the two boxes begin, how wide and how high they are
 _ARROWS = {HOST_TO_DEVICE: "M214 {}h204l-12 -9v18l12 -9", DEVICE_TO_HOST: "M426 {}h-204l12 -9v18l-12 -9"}
-_LINE = 20
+_LINE, _LONGEST = 24, 58  # the height of the line that runs, and how many letters it has room for
 
 
 def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = False, used: int = 0) -> Scene:
@@ -36,12 +36,12 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     nows = [program.now(time) for time in program.times]
     more = f" The first {MOST_EVENTS} events; {program.more:,} more followed." * bool(program.more)
     said = [f"After {duration(now.time)} simulated ({card}): {now.said}{more}" for now in nows]
-    code = source.rstrip().splitlines()[:MOST_LINES]
+    code = source.rstrip().splitlines()
     has_copies = any(moment.kind in _ARROWS for moment in program.moments)
-    top = _LINE * len(code) + 16
+    top = 8 + _LINE * (len(code) > 1)
     below = top + (_HIGH + 10 if guess or has_copies else 0)
     again = len(GUESSES) if guess else 1
-    above = list(_running(nows * again, len(code)))
+    above = [_running(nows * again, code)] * (len(code) > 1)
     if guess or has_copies:
         above += [*_memories(top, used, nows * again), *_travels(program, nows * again, top)]
     scene = film(
@@ -53,8 +53,6 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     )  # fmt: skip
     if guess:
         _ask(scene, program, len(nows), top)
-    shown = [label(26, 16 + _LINE * n, line[:70].replace(" ", "\xa0"), "code") for n, line in enumerate(code)]
-    scene.picture.inside += shown
     return scene
 
 
@@ -84,8 +82,8 @@ def _ask(scene: Scene, program: Program, times: int, top: int) -> None:
     asked.inside.append(_choices(top))
     scene.picture.inside = [Part("g", asked, hidden, only=only)]
     whole = int(scene.picture.attributes["viewBox"].split()[3])
-    ends = [top + _HIGH + 8 if n < times else whole for n in range(len(each))]
-    scene.picture.attributes["viewBox"] = Each(f"0 0 640 {end}" for end in ends)
+    asks, tells = f"0 {top - 4} 640 {_HIGH + 8}", f"0 0 640 {whole}"
+    scene.picture.attributes["viewBox"] = Each(asks if n < times else tells for n in range(len(each)))
 
 
 def _choices(top: int) -> Part:
@@ -99,11 +97,16 @@ def _choices(top: int) -> Part:
     return Part("g", *choices)
 
 
-def _running(nows: list[Now], code: int) -> Iterator[Part]:
-    """A mark at the line that runs."""
-    line = Each(f"translate(0 {_LINE * (min(max(now.line, 1), code) - 1)})" for now in nows)
-    running = Part("rect", class_="host faint", x=4, y=1, width=632, height=_LINE, rx=4), label(9, 16, "▸", "host")
-    yield Part("g", *running, transform=line, class_="glide")
+def _running(nows: list[Now], code: list[str]) -> Part:
+    """The line that runs, and its number."""
+    numbers = [min(max(now.line, 1), len(code)) for now in nows]
+    lines = [code[number - 1].strip() for number in numbers]
+    shown = [line if len(line) <= _LONGEST else f"{line[: _LONGEST - 2]} …" for line in lines]
+    return Part(
+        "g", Part("rect", class_="host faint", x=_HOST, y=1, width=_GPU + _BOX - _HOST, height=_LINE, rx=4),
+        label(_HOST + 12, 18, Each(f"line {number}" for number in numbers), "small"),
+        label(_HOST + 70, 18, Each(line.replace(" ", "\xa0") for line in shown), "code"),
+    )  # fmt: skip
 
 
 def _frames(top: int, used: int) -> Iterator[Part]:
@@ -138,7 +141,7 @@ def _travels(program: Program, nows: list[Now], top: int) -> Iterator[Part]:
             dashes = None if moment.explicit else "5 4"
             flies = Each(None if n in now.works else "none" for now in nows)
             arrow = _ARROWS[kind].format(top + 74)
-            yield Part("path", class_="copy-line line", d=arrow, display=flies, stroke_dasharray=dashes)
+            yield Part("path", class_="copy line", d=arrow, display=flies, stroke_dasharray=dashes)
             places = [_parcel(now, moment, min(landed[kind], 5), top + 31) for now in nows]
             yield _moving(size(moment.bytes), 84, places, "copy", dashes)
             landed[kind] += 1

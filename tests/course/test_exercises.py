@@ -488,13 +488,24 @@ def test_no_error_or_another_one_is_not_what_was_expected(traceback):
 # -- start, reset -------------------------------------------------------------------------------------------------
 
 
-def test_start_turns_the_simulated_gpu_on_and_says_so(capsys, monkeypatch):
+def test_start_turns_the_simulated_gpu_on_and_says_so(capsys):
     with fl.pretend(), fl.simulate_gpu(False):
-        start("02")
+        start("00")
         assert fl.gpu_name() == "Simulated"
     out = capsys.readouterr().out
     assert "GPU: none in use, and none is needed" in out and "pip" not in out
     assert "A simulated NVIDIA T4 stands in" in out and "so far: 0 of" in out and "made for" not in out
+
+
+@pytest.mark.usefixtures("own_progress")
+def test_start_takes_one_line_after_the_first_lesson(capsys):
+    progress.keep("checks", "01.2", "right")
+    with fl.pretend(), fl.simulate_gpu(False):
+        start("02")
+        assert fl.gpu_name() == "Simulated"
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"fluxlite {fl.__version__} · GPU: a simulated NVIDIA T4 · 1 of ")
+    assert line.endswith(" checks right")
 
 
 def test_start_leaves_a_gpu_that_is_there_in_charge(capsys):

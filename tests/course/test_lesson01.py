@@ -67,6 +67,10 @@ def with_a_launch_for_show(x, mean, spread):
     return gpu((cpu(x) - mean) / spread)
 
 
+def by_its_own_mean(x, mean, spread):
+    return (x - x.mean(0)) / x.std(0)
+
+
 class Looks:
     """It has a shape and the right values, but it isn't an array."""
 
@@ -129,6 +133,8 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("01.2", [not_returned], "returned None"),
     ("01.2", [upside_down], "the values aren't (x - mean) / spread"),
     ("01.2", [with_the_notebooks_numbers], "the values aren't (x - mean) / spread"),
+    ("01.2", [by_its_own_mean], "mean and spread are arguments"),
+    ("01.2", [lambda x, mean, spread: x - gpu(mean) / gpu(spread)], "the difference needs parentheses"),
     ("01.2", [in_place], "changed the x that it was given"),
     ("01.2", [looks_at_it], "1 copy, 12,000 bytes came back to the host"),
     ("01.2", [with_a_launch_for_show], "came back to the host"),
@@ -166,6 +172,11 @@ def by_columns(x, mean, spread):
     return np.stack([(x[:, i] - float(mean[i])) / float(spread[i]) for i in range(len(mean))], axis=1)
 
 
+def with_a_mean_for_each_row(x, mean, spread):
+    """Copies more than it has to, and nothing back: the reply says how much."""
+    return (x - gpu(np.broadcast_to(mean, x.shape).copy())) / gpu(spread)
+
+
 class Standardize:
     def __call__(self, x, mean, spread):
         mean, spread = gpu(np.stack([mean, spread]))
@@ -186,11 +197,13 @@ test_right_answers_other_than_the_lessons_own = right(
     ("01.2", [wherever_x_is]),
     ("01.2", [in_float64]),
     ("01.2", [by_columns]),
+    ("01.2", [with_a_mean_for_each_row], "2 copies, 12,012 bytes to the GPU"),
     ("01.2", [Standardize()]),
     ("01.3", [loop(same, lambda sizes: np.stack(sizes).tolist())]),
     ("01.3", [into_one_array]),
     ("01.3", [lambda *args: (float(size) for size in run(*args))]),
     ("01.3", [lambda *args: run(*args)[:, None]]),
+    ("01.3", [lambda x, W, steps: run(x, W, 2 * steps)[:steps]]),
 )
 
 

@@ -70,6 +70,23 @@ def with_an_optimizer(w, x, y, rate):
     return fl.update(fl.setup(fl.Descent(rate), model), model, grads[0])[1]["w"]
 
 
+def with_a_rules_own_change(w, x, y, rate):
+    return w - fl.Descent(rate).change(None, w, slope(w, x, y))
+
+
+def learns_here(model, x, y):
+    """Trains the layers here, without what notes it, and then asks for a few gradients on the GPU."""
+    layers = model[:2]
+    opt_state = fl.setup(fl.Adam(0.05), layers)
+    for _ in range(150):
+        (grads,) = fl.gradient(lambda m: np.mean((m(x) - y) ** 2), layers)
+        fl.update(opt_state, layers, grads)
+    there, x, y = fl.gpu((model, x, y))
+    for _ in range(4):
+        fl.gradient(lambda m: np.mean((m(x) - y) ** 2), there)
+    return there
+
+
 def ready_made(model, x, y):
     model, x, y = fl.gpu((model, x, y))
     fl.train(lambda m, x, y: fl.mse(m(x), y), model, [(x, y)], fl.setup(fl.Adam(0.05), model), 3, progress=False)
@@ -130,6 +147,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("03.1", [lambda w, x, y, rate: 3 * w], "not the new w"),
     ("03.1", [in_place], "changed the w that it was given"),
     ("03.1", [with_an_optimizer], "that's an optimizer, setup and update"),
+    ("03.1", [with_a_rules_own_change], "that's an optimizer, change"),
     ("03.1", [lambda w, x, y, rate: w - 0.15 * slope(w, x, y)], "not the new w"),
     ("03.1", [lambda w, x, y, rate: rate * slope(w, x, y)], "that's the step, not the new w"),
     ("03.1", [lambda w, x, y, rate: w], "that's the w that you were given"),
@@ -151,6 +169,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("03.2", [fit(rule=fl.Descent(1e30))], "the loss isn't a number any more"),
     ("03.2", [fit_here], "never ran there"),
     ("03.2", [for_show(fit(move=keep, move_data=keep))], "gradients went through the model on the CPU"),
+    ("03.2", [learns_here], "only 4 gradients went through the model on the GPU"),
     ("03.2", [what_it_should_say], "isn't the model that it was given"),
     ("03.2", [lambda *args: (fit(steps=1)(*args), 0.01)], "returns the trained model, and nothing else"),
     ("03.2", [lambda *args: fit(steps=1)(*args)[0]], "isn't the model that it was given"),
@@ -159,6 +178,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("03.3", [for_show(learn_xor(move=keep))], "gradients went through the model on the CPU"),
     ("03.3", [learn_xor(move=keep)], "it was trained on the CPU"),
     ("03.3", [ready_made], "mse is ready-made: write a loss of your own"),
+    ("03.3", [learns_here], "only 4 gradients went through the model on the GPU"),
     ("03.3", [written_down], "was hardly ever tried there"),
     ("03.3", [here_with_a_launch_for_show], "was hardly ever tried there"),
     ("03.3", [lambda *args: learn_xor(steps=3)(*args) and args[0]], "says what it said before"),
@@ -190,6 +210,15 @@ def prints_mse(model, x, y):
     return learn_xor()(model, x, y)
 
 
+def by_small_steps(w, x, y, rate):
+    g = np.zeros_like(w)
+    for i in range(len(w)):
+        step = np.zeros_like(w)
+        step[i] = 0.01
+        g[i] = (mse(w + step, x, y) - mse(w - step, x, y)) / 0.02
+    return w - rate * g
+
+
 class Learner:
     def loss(self, model, x, y):
         wrong = model(x) - y
@@ -204,10 +233,11 @@ class Learner:
 test_right_answers_other_than_the_lessons_own = right(
     ("03.1", [by_hand]),
     ("03.1", [partial(in_float64)]),
+    ("03.1", [by_small_steps]),
     ("03.1", [lambda w, x, y, rate: w - rate * fl.withgradient(lambda v: np.mean((x @ v - y) ** 2), w)[1][0]]),
-    ("03.2", [with_train]),
+    ("03.2", [with_train], "with 100 gradients on the GPU"),
     ("03.2", [fit(rule=fl.RMSProp(0.01))]),
-    ("03.3", [learn_xor(120)]),
+    ("03.3", [learn_xor(120)], "with 120 gradients on the GPU"),
     ("03.3", [Learner()]),
     ("03.3", [prints_mse]),
 )

@@ -54,6 +54,11 @@ def by_a_clock_for_show(f):
     return stopwatch(after=False)(f)
 
 
+def by_a_formula(f):
+    """The time of a product of this size, whatever `f` does."""
+    return 0.00289 * (len(f()) / 2048) ** 3
+
+
 def constant(f):
     f()
     return 0.00289
@@ -67,7 +72,10 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("05.1", ["5"], "waits is text"),
     ("05.1", [(5,)], "the comma behind the number makes one"),
     ("05.1", [True], "a truth value"),
-    ("05.2", [constant], "that's not the product's time, with matrices of 1,536 × 1,536"),
+    ("05.2", [constant], "that's not the time of two products, with matrices of 1,536 × 1,536"),
+    ("05.2", [by_a_formula], "that's not the time of two products, with matrices of 1,536 × 1,536"),
+    ("05.2", [lambda f: fl.estimate(f, like="NVIDIA T4").seconds], "that's not the time of the product"),
+    ("05.2", [lambda f: (fl.cuda.synchronize(), fl.clock(), f())[1]], "that's not the time of the product"),
     ("05.2", [lambda f: -stopwatch()(f)], "subtract the first reading from the second"),
     ("05.2", [lambda f: stopwatch()(lambda: fl.cpu(f()))], "the copy of the result is in it"),
     ("05.2", [lambda f: stopwatch(before=False)(lambda: fl.cpu(f()))], "the copy of the result is in it"),
@@ -134,6 +142,8 @@ test_a_puzzle_counts_only_for_the_two_numbers_of_any_matrix = played(
     ("05-1", "steps", lambda x, W: (1.8659729957580566, 0.9999282956123352), "the sum isn't what it was"),
     ("05-1", "steps", lambda x, W: [1.0004 * number for number in steps(x, W)], "isn't what it was"),
     ("05-1", "steps", lambda x, W: steps(x, W, finish=lambda *both: both), "they're still on the GPU"),
+    ("05-1", "steps", lambda x, W: steps(x[::2], W), "the sum isn't what it was"),
+    ("05-1", "steps", lambda x, W: steps(x.astype(np.float16), W.astype(np.float16)), "the sum isn't what it was"),
     ("05-1", "steps", lambda x, W: steps(x, W)[:1], "steps returns two numbers"),
     ("05-1", "steps", lambda x, W: steps(fl.cpu(x), fl.cpu(W)), "whole arrays came back to the host"),
     ("05-1", "steps", lambda x, W: fl.cpu(steps(x, W, finish=lambda *both: np.stack(both))), "1 copy, 1 wait"),

@@ -55,6 +55,26 @@ def split(n, shuffled=True, labels_too=True, ask=lambda model, X, labels: fl.acc
     return accuracy_of
 
 
+def the_best_of_five(*given):
+    return max(split(0.2)(*given) for _ in range(5))
+
+
+def with_some_that_it_knows(train, X, labels, rng):
+    order = rng.permutation(len(X))
+    X, labels = X[order], labels[order]
+    return fl.accuracy(train(X[:-10], labels[:-10])(X[-13:]), labels[-13:])
+
+
+def drawn_twice(train, X, labels, rng):
+    known, asked = rng.integers(0, len(X), 40), rng.integers(0, len(X), 10)
+    return fl.accuracy(train(X[known], labels[known])(X[asked]), labels[asked])
+
+
+def rounded(scores, least):
+    """Shares with one digit."""
+    return by(share_of=lambda scores: fl.softmax(scores).round(1))(scores, np.float32(least))
+
+
 def asks_and_says_half(train, X, labels, rng):
     split(0.2)(train, X, labels, rng)
     return 0.5
@@ -114,6 +134,9 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("09.2", [split(0.2, ask=lambda model, X, labels: 100 * fl.accuracy(model(X), labels))], "in percent"),
     ("09.2", [split(0.2, ask=lambda model, X, labels: 1 - fl.accuracy(model(X), labels))], "of the wrong answers"),
     ("09.2", [split(0.2, ask=lambda model, X, labels: sum(fl.onecold(model(X)) == labels))], "how many are right"),
+    ("09.2", [the_best_of_five], "5 models were trained, and what you return is more than they read on average"),
+    ("09.2", [with_some_that_it_knows], "3 in both"),
+    ("09.2", [drawn_twice], "asked about what it has learned"),
     ("09.2", [asks_and_says_half], "are these their labels?"),
     ("09.2", [lambda *given: honest()(*given) + 0.003], "that's the share, but rounded"),
     ("09.2", [learns_everything_first], "asked about what it has learned"),
@@ -128,7 +151,9 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("09.3", [by(none="None of these")], "these three words"),
     ("09.3", [lambda scores, least: [EqualToAll()] * len(scores)], "these three words"),
     ("09.3", [by(kind=lambda digit: True)], "these three words"),
-    ("09.3", [lambda scores, least: [7, *["none of these"] * 2, 9][: len(scores)]], "too little for an answer"),
+    ("09.3", [lambda scores, least: [7, *["none of these"] * 2, 9, "none of these"][: len(scores)]], "too little for"),
+    ("09.3", [rounded], "its share 0.57, and least is 0.6: too little for an answer"),
+    ("09.3", [lambda scores, least: np.array(by()(scores, least))], "an answer is a digit, or"),
     ("09.3", [lambda scores, least: dict(enumerate(by()(scores, least)))], "returns a list"),
     ("09.3", [lambda scores, least: scores.fill(0) or by()(scores, least)], "changed the scores"),
     ("09.3", [by(share_of=lambda scores: fl.softmax(scores, axis=0))], "its share 0.52, and least is 0.6: too little"),
@@ -160,6 +185,11 @@ def prints_both(train, X, labels, rng):
     return np.array(np.mean([fl.onecold(model(x[None]))[0] == y for x, y in zip(X[~mine], labels[~mine])]))
 
 
+def every_fifth(train, X, labels, rng):
+    asked = np.arange(len(X)) % 5 == 0
+    return fl.accuracy(train(X[~asked], labels[~asked])(X[asked]), labels[asked])
+
+
 def one_by_one(scores, least):
     for row in scores:
         powers = np.exp(np.float64(row) - max(row))
@@ -188,6 +218,7 @@ test_right_answers_other_than_the_lessons_own = right(
     ("09.2", [in_folds], "asked about 50 images, each of them new to the model that's asked"),
     ("09.2", [prints_both]),
     ("09.2", [split(0.5)]),
+    ("09.2", [every_fifth]),
     ("09.3", [one_by_one]),
     ("09.3", [Answers()]),
     ("09.1", [tuple(map(list, SHAPES))]),

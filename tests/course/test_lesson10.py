@@ -66,6 +66,24 @@ def for_thirty_steps(cell, x):
     return np.stack(found, axis=1)
 
 
+def joined(cell, x):
+    """One product a step, as in lesson 04: x is still in it."""
+    both, h, found = np.concatenate([cell.Wi, cell.Wh], axis=1), np.zeros_like(x, shape=(len(x), 6)), []
+    for t in range(x.shape[1]):
+        h = np.tanh(np.concatenate([x[:, t], h], axis=1) @ both.T + cell.bias)
+        found.append(h)
+    return np.stack(found, axis=1)
+
+
+def step_by_step(cell, x):
+    """A cell of the library's own makes the steps."""
+    own, h, found = fl.RNNCell.of(cell.Wi, cell.Wh, cell.bias), np.zeros_like(x, shape=(len(x), 6)), []
+    for t in range(x.shape[1]):
+        _, h = own(x[:, t], h)
+        found.append(h)
+    return np.stack(found, axis=1)
+
+
 def sums_in_the_loop(cell, x):
     products, h, found = x @ cell.Wi.T, np.zeros_like(x, shape=(len(x), 6)), []
     for t in range(x.shape[1]):
@@ -88,6 +106,8 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("10.1", [lambda scores, t: np.exp(scores / t)], "powers of e"),
     ("10.1", [1.5], "give the check its name alone"),
     ("10.1", [lambda scores, t: None], "chances returned None"),
+    ("10.1", [lambda scores, t: fl.softmax(scores[None] / t)], "one probability for each letter"),
+    ("10.1", [lambda scores, t: fl.softmax(scores / max(t, 0.1))], "at temperature 0.01: those aren't"),
     ("10.1", [lambda scores, t: np.full(4, 0.25)], "those aren't the probabilities"),
     ("10.1", [lambda scores, t: np.eye(1, len(scores), np.argmax(scores))[0] * 0.86178], "those aren't the"),
     ("10.1", [lambda scores, t: fl.softmax(scores / t).astype(np.float16)], "those aren't the probabilities"),
@@ -97,6 +117,8 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("10.1", [lambda scores, t: EqualToAll()], "one probability for each letter"),
     ("10.2", [lambda cell, x: [*memories()(cell, x)]], "that's a list; np.stack"),
     ("10.2", [on_the_host], "arrays come over the host"),
+    ("10.2", [joined], "x is still in the loop's product"),
+    ("10.2", [step_by_step], "the product with Wi is still in a loop"),
     ("10.2", [looks_at_each], "the host reads something on the way"),
     ("10.2", [sums_in_the_loop], "a sum that needs only the input is still in the loop"),
     ("10.2", [changes_the_cell], "changed the Wi that it was given"),
@@ -124,8 +146,15 @@ def into_an_array(cell, x):
     return np.swapaxes(found, 0, 1)
 
 
+def by_powers(scores, temperature):
+    powers = fl.softmax(scores) ** (1 / temperature)
+    return powers / np.sum(powers)
+
+
 test_right_answers_written_otherwise = right(
     ("10.1", [by_hand]),
+    ("10.1", [by_powers]),
+    ("10.2", [memories(lambda cell, x: np.einsum("bti,oi->bto", x, cell.Wi) + cell.bias)]),
     ("10.1", [lambda scores, t: (score for score in fl.softmax(scores / t))]),
     ("10.1", [lambda scores, temperature: [*map(float, by_hand(scores, np.float64(temperature)))]]),
     ("10.2", [memories()], "with 97 launches for 30 steps"),

@@ -107,6 +107,25 @@ def remembered(model, devices):
     return first_of_all
 
 
+def also_on_the_host(model, devices):
+    run = right_split(model, devices)
+    return lambda x: (model(x), run(x))[1]
+
+
+class Split:
+    """A class whose objects can be called."""
+
+    def __init__(self, model, devices):
+        self.first, self.second = halves(model, devices)
+        self.devices = devices
+
+    def __call__(self, x):
+        with self.devices[0]:
+            between = self.first(fl.gpu(x))
+        with self.devices[1]:
+            return self.second(fl.gpu(between))
+
+
 def two_copies(model, devices):
     first, second = halves(model, devices)
 
@@ -191,6 +210,19 @@ def whole_batch_elsewhere(loss, model, x, y, devices):
     return fl.gradient(lambda m: fl.mse(m(x), y), model)[0]
 
 
+def without_the_loss(loss, model, x, y, devices):
+    """It keeps both cards busy, and differentiates a loss of its own on the host, with a model of the same weights."""
+    parallel(mean)(loss, model, x, y, devices)
+    first, last = model
+    same_weights = fl.Chain(fl.Dense.of(first.weight, first.bias, np.tanh), last)
+    return fl.gradient(lambda m: fl.mse(m(x), y), same_weights)[0]
+
+
+def half_of_each_loss(loss, model, x, y, devices):
+    """Half of each loss: then the two gradients are added."""
+    return parallel(total)(lambda *given: loss(*given) / 2, model, x, y, devices)
+
+
 def every_other_row(x, y):
     return (x[::2], y[::2]), (x[1::2], y[1::2])
 
@@ -238,6 +270,8 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("12.1", [all_on_both], "the whole model is on each card"),
     ("12.1", [computed_on_the_host], "didn't run on card 0, card 0, card 1, card 1"),
     ("12.1", [remembered], "the values aren't those of the model"),
+    ("12.1", [lambda model, devices: right_split(model, devices[::-1])], "didn't run on card 0, card 0, card 1"),
+    ("12.1", [also_on_the_host], "the host, the host, the host, the host, card 0"),
     ("12.1", [two_copies], "more than one copy went from card to card"),
     ("12.1", [by_turns], "didn't run on card 0, card 0, card 1, card 1"),
     ("12.1", [lambda model, devices: halves(model, devices) and EqualToAll()], "something that you can call"),
@@ -246,6 +280,8 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("12.2", [one_vector], "but not in the model's places"),
     ("12.2", [weighted], "different numbers of rows"),
     ("12.2", [parallel(lambda a, b: fl.fmap(lambda a: None if a is None else a / 2, mean(a, b)))], "half as large"),
+    ("12.2", [without_the_loss], "the values aren't those of the whole batch"),
+    ("12.2", [lambda *given: [parallel(mean)(*given) for _ in range(2)][0]], "each card worked on the whole batch"),
     ("12.2", [whole_batch_elsewhere], "the model was called on the host"),
     ("12.2", [lambda *given: EqualToAll()], "loss was never called"),
     ("12.2", [parallel(lambda a, b: EqualToAll())], "that isn't a gradient of this model"),
@@ -276,9 +312,12 @@ def test_two_gradients_added_across_the_cards_stop_with_the_librarys_own_words()
 test_right_answers_other_than_the_lessons_own = right(
     ("12.1", [as_a_chain]),
     ("12.1", [split_at(2)]),
+    ("12.1", [Split]),
     ("12.1", [lambda model, devices: split_at(2)(model, list(devices))]),
     ("12.2", [parallel(mean, every_other_row)]),
     ("12.2", [vector_in_its_places]),
+    ("12.2", [half_of_each_loss]),
+    ("12.2", [lambda loss, model, x, y, devices: parallel(mean)(loss, model, x, y, devices[::-1])]),
     ("12.2", [at_the_same_time]),
     ("12.2", [parallel(mean)]),
     ("12.2", [on_a_card]),

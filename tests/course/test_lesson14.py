@@ -20,7 +20,22 @@ def softsign(rule=None, body=lambda x: x / (1 + np.abs(x))):
     return softsign
 
 
+def by_the_library(g, out, x):
+    return fl.gradient(lambda x: np.sum(fl.softsign(x) * g), x)[0]
+
+
+def by_gradient(g, out, x):
+    return fl.gradient(lambda x: np.sum(x / (1 + np.abs(x)) * g), x)[0]
+
+
+def by_small_steps(g, out, x, step=1e-6):
+    above, below = x + step, x - step
+    return g * (above / (1 + np.abs(above)) - below / (1 + np.abs(below))) / (2 * step)
+
+
 SOFTSIGN = [
+    (softsign(by_the_library), "that asks fluxlite for the gradient"),
+    (softsign(by_gradient), "that asks fluxlite for the gradient"),
     (softsign(), "softsign has no rule yet"),
     (fl.softsign, "that's fluxlite's own softsign"),
     ([], "softsign has no rule yet"),
@@ -48,7 +63,14 @@ def of_y(g, out, x, y):
     return x.T @ g
 
 
+def of_x_by_gradient(g, out, x, y):
+    return fl.gradient(lambda x: np.sum((x @ y) * g), x)[0]
+
+
 PRODUCTS = [
+    ((of_x_by_gradient, of_y), "that asks fluxlite for the gradient"),
+    ((of_x, lambda g, out, x, y: np.linalg.lstsq(x, out, rcond=None)[0]), "the gradient of y isn't"),
+    ((lambda g, out, x, y: (g @ y.T).astype(np.float16), of_y), "the gradient of x isn't"),
     ((of_y, of_x), "the two are the wrong way round"),
     ((lambda g, out, x, y: g @ y, of_y), "Which of the two needs a .T?"),
     ((of_x, lambda g, out, x, y: g.T @ x), "the gradient of y isn't what small steps give: it has the shape of y"),
@@ -67,7 +89,11 @@ test_right_products = right(
 
 
 test_wrong_rules_of_softsign = not_right(*[("14.2", [answer], words) for answer, words in SOFTSIGN])
-test_another_right_rule_of_softsign = right(("14.2", [softsign(lambda g, out, x: g * (1 - np.abs(out)) ** 2)]))
+test_other_right_rules_of_softsign = right(
+    ("14.2", [softsign(lambda g, out, x: g * (1 - np.abs(out)) ** 2)]),
+    ("14.2", [softsign(lambda g, out, x: np.divide(g, np.square(np.abs(x) + 1)))]),
+    ("14.2", [softsign(by_small_steps)]),
+)
 
 
 test_wrong_orders = not_right(
@@ -79,6 +105,9 @@ test_wrong_orders = not_right(
     ("14.1", [[7, 6, 4], 2], "which entries does loss depend on?"),
     ("14.1", [7, 2], "order is a list of numbers"),
     ("14.1", ["7643", 2], "order is a list of numbers"),
+    ("14.1", [["loss", "d", "b", "a"], 2], "order is a list of numbers"),
+    ("14.1", [[7, 6, 5, 4, 3, 2, 1], 2], "loss doesn't depend on 5"),
+    ("14.1", [[7, 6, 4, 3], (2,)], "the comma behind the number"),
     ("14.1", [["7", "6", "4", "3"], 2], "order is a list of numbers"),
     ("14.1", [{7, 6, 4, 3}, 2], "order is a list of numbers"),
     ("14.1", [[7, 6, 4, 1, 3], 2], "back visits them after all others"),

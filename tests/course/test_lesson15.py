@@ -85,6 +85,22 @@ def whole_arrays_one_after_the_other(arrays, send):
     return found
 
 
+def one_card_for_all(arrays, send):
+    """A ring whose sums come from the first card alone."""
+    return [around()(arrays, send)[0]] * len(arrays)
+
+
+def sums_without_the_second_half(arrays, send):
+    """As many messages as in a ring; but the finished sums are taken from where they are."""
+    n = len(arrays)
+    pieces = [np.split(array, n) for array in arrays]
+    add_up(pieces, send)
+    for step in range(n - 1):
+        for card in range(n):
+            send(card, pieces[card][(card + 1 - step) % n])
+    return [np.concatenate([pieces[(piece - 1) % n][piece] for piece in range(n)])] * n
+
+
 def in_halves(arrays, send):
     """A ring whose pieces travel in two parts."""
     return around()(arrays, lambda card, piece: np.concatenate([send(card, part) for part in np.split(piece, 2)]))
@@ -115,6 +131,8 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("15.1", [times_what_arrives], "not all came over the link"),
     ("15.1", [to_any_card], "computes with what card 1 sent, and that arrives at the next card only"),
     ("15.1", [whole_arrays_one_after_the_other], "each card sends one piece in each of 6 steps"),
+    ("15.1", [one_card_for_all], "card 1 of 4 computes with numbers of card 0"),
+    ("15.1", [sums_without_the_second_half], "not all came over the link"),
     ("15.1", [in_halves], "card 0: 12 messages, 96 bytes"),
     ("15.1", [in_float32], "card 0: 6 messages, 48 bytes"),
     ("15.1", [lambda arrays, send: around()(arrays, lambda card, piece: send(piece, card))], "takes the number of the"),
@@ -128,6 +146,7 @@ test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
     ("15.2", [step_time(latencies=lambda n: 2 * np.log2(n))], "those of a tree"),
     ("15.2", [step_time(latencies=lambda n: n - 1)], "handing round has as many as adding up"),
     ("15.2", [step_time(computing=lambda c, n: c / n)], "they aren't divided among the cards"),
+    ("15.2", [step_time(computing=lambda c, n: c * n)], "what they compute isn't added up"),
     ("15.2", [step_time(computing=lambda c, n: 0)], "the computing is missing"),
     ("15.2", [step_time(share=lambda n: 16 * (n - 1) / n)], "so nothing is times 8"),
     ("15.2", [step_time(share=lambda n: (n - 1) / n / 4)], "so nothing is divided by 8"),
@@ -191,6 +210,7 @@ test_right_answers_other_than_the_lessons_own = right(
     ("15.1", [around()], "4 cards: each sent 6 messages of a quarter, 96 bytes in all, and all have the sum; 3 cards"),
     ("15.1", [piece_by_piece]),
     ("15.1", [Ring()]),
+    ("15.1", [around(end=lambda found: [one.astype(int) for one in found])]),
     ("15.2", [with_numbers_of_numpys]),
     ("15.1", [with_pieces_that_arrive_together]),
     ("15.2", [step_time()]),

@@ -33,6 +33,17 @@ def test_each_state_says_what_the_receipt_says(receipt):
     assert scene.settings[-1]["time"] == duration(receipt.seconds)
 
 
+def test_the_line_that_runs_is_shown_and_the_cell_is_not_written_again(receipt):
+    scene = machine(receipt, COPIES, LINES)
+    code = [part.text for part in scene.picture.parts() if part.attributes.get("class") == "code"]
+    (running,) = code
+    shown = [line.replace("\xa0", " ") for line in running]
+    assert shown[0] == COPIES.splitlines()[0] and shown[-1] == COPIES.splitlines()[-1]
+    one_line = fl.estimate(lambda x: x + x, np.ones(4, np.float32)).receipt
+    looks = [part.attributes.get("class") for part in machine(one_line, "y = x + x", [1]).picture.parts()]
+    assert "code" not in looks
+
+
 def test_there_are_memories_only_where_something_is_copied(receipt):
     assert "memory" in machine(receipt, COPIES, LINES).picture.markup(0)
     only = fl.estimate(lambda x: x + x, np.ones(4, np.float32)).receipt

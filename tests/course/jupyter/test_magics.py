@@ -10,6 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from fluxlite import simulate_gpu
+from fluxlite.messages import reset_notices
 from fluxlite_course.kit.magics import CellSyntaxError
 
 
@@ -137,6 +138,22 @@ def test_the_magic_runs_the_cell_and_names_its_own_lines(shell, capsys):
     out = capsys.readouterr().out
     assert "printed" in out and "(3,)" in out
     assert json.dumps(scene.data())
+
+
+def test_what_would_give_a_guess_away_is_folded_below_it(shell, capsys, monkeypatch):
+    simulate_gpu()
+    monkeypatch.setattr("fluxlite.messages.in_notebook", lambda: True)  # so notices appear below the cell
+    shown = []
+    monkeypatch.setattr("fluxlite_course.kit.magics.display", shown.append)
+    monkeypatch.setattr("fluxlite_course.kit.magics.publish", lambda text, page: shown.append(page))
+    shell.run_cell("%%machine guess\na = fl.gpu(np.ones(3))\nprint('printed')")
+    assert capsys.readouterr().out == "printed\n"
+    scene, folded = shown
+    assert scene.sentences[0].startswith("Where does the first copy go?")
+    assert folded.startswith("<details>") and "[ Info: float64 arrays become float32" in folded
+    reset_notices()
+    shell.run_cell("%%machine\na = fl.gpu(np.ones(3))")
+    assert "[ Info: float64 arrays" in capsys.readouterr().out and len(shown) == 2
 
 
 def test_the_magic_says_why_it_draws_nothing(shell, capsys):
