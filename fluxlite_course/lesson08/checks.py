@@ -1,5 +1,7 @@
 """Lesson 08, inside a GPU: checks."""
 
+import ast
+import copy
 import re
 
 import numpy as np
@@ -95,7 +97,7 @@ def pairs(pairs):
     def right(x):
         return x + np.append(x[1:], np.float32(0))
 
-    for size, blocks, threads in ((1000, 4, 256), (77, 1, 128), (1024, 4, 256)):
+    for size, blocks, threads in ((1024, 4, 256), (1000, 4, 256), (77, 1, 128)):  # first all have an element
         x, what = _numbers(size), f"with {size:,} elements and {blocks * threads:,} threads, "
         out, figures, found = _run(pairs, blocks, threads, x, right, what,
             OutOfBounds="a thread goes past the end. Two things have to be guarded: i, and i + 1",
@@ -104,9 +106,9 @@ def pairs(pairs):
         )  # fmt: skip
         words = f"{what}the last element is wrong: it has no right neighbour, and stays as it is"
         wrong_if(found.element.endswith(f"[{size - 1}]"), words, f"out[{size - 1}] is {out[-1]:.4g}", f"{x[-1]:.4g}")
-        left = np.append(np.float32(0), x[:-1])
+        is_left = same(out[1:-1], x[1:-1] + x[:-2], atol=1e-3)  # whatever the first and the last one are
+        wrong_if(is_left, f"{what}the neighbour is the one to the right, x[i + 1]")
         _same(found, what, {
-            "the neighbour is the one to the right, x[i + 1]": x + left,
             "an element and its neighbour are added, so x[i] counts too": right(x) - x,
         })  # fmt: skip
         most = figures.busiest["writes"]
@@ -149,5 +151,33 @@ def block_sum(block_sum):
                          "waits",
         )  # fmt: skip
         _same(found)
+    _no_needless_barrier(block_sum, figures.barriers)
     par = "1 read, 1 write, 17 shared reads, 9 shared writes, 9 barriers"
-    return _score("four sums, and no race", figures, par)
+    return _score("the sums of 4 and of 3 blocks, and no race", figures, par)
+
+
+def _no_needless_barrier(kernel, barriers):
+    """Raises `NotRight` if the sums stay right, without a race, when one of its lines with a barrier is left out."""
+    x = _numbers(1024)
+    given, launch = (x, np.zeros(4, np.float32)), (4, 256)
+    for number, node in enumerate(_barriers(kernel.source.tree)):
+        without = copy.copy(kernel)
+        without.source = copy.copy(kernel.source)
+        without.source.tree = copy.deepcopy(kernel.source.tree)
+        without.source.programs = {}  # what it was translated to
+        _barriers(without.source.tree)[number].value = ast.Constant(None)
+        found = jit.check(without, lambda x: x.reshape(-1, 256).sum(1), [x.size], arguments=lambda n: given,
+                          launch=lambda n: launch, atol=1e-3)  # fmt: skip
+        line = kernel.source.first + node.lineno - 1
+        is_needless = bool(found) and found.figures.barriers < barriers  # otherwise no thread has come to this line
+        words = (
+            f"the sums are right, but one barrier isn't needed: without line {line} they stay right, and nothing races"
+        )
+        wrong_if(is_needless, words, f"line {line}: {ast.unparse(node)}", "fewer barriers: each makes all threads wait")
+
+
+def _barriers(tree):
+    """The statements of a kernel that are barriers, in the order of its text."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+    found = [node for node in calls if ast.unparse(node.value.func).rpartition(".")[2] == "syncthreads"]
+    return sorted(found, key=lambda node: node.lineno)

@@ -150,6 +150,22 @@ def pairs_with_the_left_guarded(x, out):
 
 
 @jit.rawkernel()
+def pairs_with_the_left_and_no_guard(x, out):
+    i = int(jit.grid(1))
+    out[i] = x[i] + x[i - 1]
+
+
+@jit.rawkernel()
+def pairs_with_the_left_but_the_first(x, out):
+    i = int(jit.grid(1))
+    if i > 0:
+        if i < x.size - 1:
+            out[i] = x[i] + x[i - 1]
+    if i == x.size - 1:
+        out[i] = x[i]
+
+
+@jit.rawkernel()
 def pairs_in_a_ring(x, out):
     i = int(jit.grid(1))
     if i < x.size:
@@ -236,6 +252,37 @@ def eight_while(x, out):
     while i < x.size:
         out[i] = x[i] * 2
         i += int(jit.blockDim.x * jit.gridDim.x)
+
+
+@jit.rawkernel()
+def summed_with_the_barrier_at_the_top(x, out):
+    part = jit.shared_memory(np.float32, 256)
+    t = int(jit.threadIdx.x)
+    part[t] = x[int(jit.grid(1))]
+    half = 128
+    while half > 0:
+        jit.syncthreads()
+        if t < half:
+            part[t] += part[t + half]
+        half = half // 2
+    if t == 0:
+        out[jit.blockIdx.x] = part[0]
+
+
+@jit.rawkernel()
+def summed_with_one_more_at_the_end(x, out):
+    part = jit.shared_memory(np.float32, 256)
+    t = int(jit.threadIdx.x)
+    part[t] = x[int(jit.grid(1))]
+    half = 128
+    while half > 0:
+        jit.syncthreads()
+        if t < half:
+            part[t] += part[t + half]
+        half = half // 2
+    jit.syncthreads()
+    if t == 0:
+        out[jit.blockIdx.x] = part[0]
 
 
 def summed(first=128, barrier_before=False, barrier_inside=False, barrier_after=True):

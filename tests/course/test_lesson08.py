@@ -35,8 +35,10 @@ test_a_wrong_kernel_is_not_right_and_the_reply_says_why = not_right(
     ),
     ("08.2", [learners.pairs_with_the_left_guarded], "the neighbour is the one to the right, x[i + 1]"),
     ("08.2", [learners.pairs_in_a_ring], "it has no right neighbour"),
-    ("08.2", [learners.pairs_by_one_thread], "one thread writes 1,000 times"),
-    ("08.2", [learners.pairs_for_1000], "with 77 elements and 128 threads"),
+    ("08.2", [learners.pairs_by_one_thread], "one thread writes 1,024 times"),
+    ("08.2", [learners.pairs_with_the_left_and_no_guard], "The neighbour is the one to the right"),
+    ("08.2", [learners.pairs_with_the_left_but_the_first], "the neighbour is the one to the right, x[i + 1]"),
+    ("08.2", [learners.pairs_for_1000], "with 1,024 elements and 1,024 threads"),
     ("08.3", [learners.eight_by_one_warp], "one thread writes 256 times: each does 8"),
     ("08.3", [learners.eight_zeros], "numbers are wrong, out[0]"),
     ("08.3", [learners.eight_for_1024], "with 2 blocks of 64 threads, a thread leaves the array"),
@@ -46,14 +48,17 @@ test_a_wrong_kernel_is_not_right_and_the_reply_says_why = not_right(
     ("08.4", [learners.summed(barrier_after=False)], "there's still a race"),
     ("08.4", [learners.summed(barrier_after=False, barrier_inside=True)], "a barrier inside an if"),
     ("08.4", [learners.summed(first=64)], "4 of 4 numbers are wrong"),
+    ("08.4", [learners.summed(barrier_before=True)], "one barrier isn't needed"),
+    ("08.4", [learners.summed(barrier_before=True, barrier_after=False)], "one barrier isn't needed"),  # at par
+    ("08.4", [learners.summed_with_one_more_at_the_end], "one barrier isn't needed"),
 )
 test_a_right_kernel_may_be_written_otherwise = right(
     ("08.1", [learners.affine_by_hand], "3 reads, 1 write"),
     ("08.1", [learners.affine_by_atomics], "1 atomic on one element\n"),
     ("08.2", [learners.pairs_by_return], "3 reads, 2 writes"),
     ("08.3", [learners.eight_while], "100% of the sectors"),
-    ("08.4", [learners.summed(barrier_before=True, barrier_after=False)], "9 shared writes, 9 barriers"),
-    ("08.4", [learners.summed(barrier_before=True)], "9 shared writes, 17 barriers"),
+    ("08.4", [learners.summed()], "the sums of 4 and of 3 blocks, and no race"),
+    ("08.4", [learners.summed_with_the_barrier_at_the_top], "9 shared writes, 8 barriers"),
     ("08.4", [learners.summed_atomically], "1 read, 1 write, 256 atomics on one element"),
     ("08.1", [learners.affine_with_other_names], "1 read, 1 write"),
     ("08.1", [learners.affine_by_strides], "1 read, 1 write"),
@@ -67,10 +72,16 @@ def test_the_score_stands_beside_par():
     assert rows[1:] == ["      your score  3 reads, 1 write", "      par         1 read, 1 write"]
 
 
-def test_a_needless_barrier_is_above_par():
+def test_the_lessons_own_sum_is_at_par():
     rows = judge("08.4", learners.summed()).message.splitlines()
     assert rows[1].split("score")[1].strip() == rows[2].split("par")[1].strip()
     assert rows[2].endswith("9 barriers")
+
+
+def test_a_needless_barrier_is_named_by_its_line():
+    rows = dict(judge("08.4", learners.summed_with_one_more_at_the_end).rows)
+    last = learners.summed_with_one_more_at_the_end.source
+    assert rows["yours"] == f"line {last.first + 11}: jit.syncthreads()"
 
 
 def test_a_verdict_names_the_place_of_an_error():
