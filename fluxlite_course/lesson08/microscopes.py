@@ -39,7 +39,7 @@ def microscope(
     ...     x = fl.gpu(np.ones(64, np.float32))
     ...     seen = microscope(every_second, 1, 32, (x, np.zeros_like(x[:32])))
     [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    >>> seen.at(step="2 of 2")
+    >>> seen.at(step="2 of 3")
     'Line 4, out[i] = x[2 * i]: 32 lanes read x, in 8 sectors, 50% of their bytes used. Lane 0: x[0] = 1.'
     """
     kernels: list[Any] = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
