@@ -1,7 +1,7 @@
 """Who's the busiest in a step of training: the host, the copies, the GPU's computing, or the link between the cards?
 
 All times are simulated: a card's step is what `fluxlite.estimate` says, from shapes alone, and the exchange between
-cards is `links.ring`. Not in the model: what the host does on its own, such as reading files and shuffling.
+cards is `links.ring`. That a shuffled batch has to be gathered is in the model; that files have to be read isn't.
 """
 
 import functools
@@ -23,6 +23,7 @@ from .scenes.lanes import FOOT, LEFT, RIGHT, Box, Lanes, Row, gaps
 from .scenes.receipts import launches
 
 FEEDING = ("copied in each step", "from pinned memory", "a batch ahead", "stays on the GPU")
+ORDERS = ("in order", "shuffled")
 _SHOWN, _SETTLED = 3, 9  # how many steps are drawn, and after how many one is like the next
 _WHO = {"host": "The host", "copy": "Copying", "compute": "Computing", "network": "The network"}
 _NAMES = {"copy": "copies to"}
@@ -74,16 +75,21 @@ def six_layers(width: int, rows: int, dtype: str) -> tuple[Any, Any, Any, Any, A
     return lambda m, x, y: fl.mse(m(x), y), fl.Chain(*layers), fl.Adam(), x, x
 
 
-def work(example: Example, card: str, width: int, rows: int, dtype: str = "float32") -> Work:
-    """What a step with `rows` of data takes on one `card`, estimated."""
+def work(
+    example: Example, card: str, width: int, rows: int, dtype: str = "float32", gathers: bool = False
+) -> Work:  # fmt: skip
+    """What a step with `rows` of data takes on one `card`, estimated. If it `gathers`, it first picks these rows."""
     loss, model, rule, x, y = example(width, rows, "float16" if dtype == "bf16" else dtype)
+    order = np.arange(rows)
 
-    def step(model: Any, opt_state: Any, x: Any, y: Any) -> None:
+    def step(model: Any, opt_state: Any, x: Any, y: Any, order: Any) -> None:
+        if gathers:
+            x, y = x[order], y[order]
         fl.update(opt_state, model, fl.gradient(lambda m: loss(m, x, y), model)[0])
 
     on_the_card = functools.partial(fl.estimate, like=preset(card), shapes_only=True)
     opt_state = on_the_card(lambda m: fl.setup(rule, m), model).result  # its shapes; its zeros would fill gigabytes
-    receipt = on_the_card(step, model, opt_state, x, y).receipt
+    receipt = on_the_card(step, model, opt_state, x, y, order).receipt
     moments = receipt.timeline()
     compute = sum((m.end or 0.0) - (m.start or 0.0) for m in moments if m.lane == "compute")
     orders = max(m.went_on or 0.0 for m in moments)
@@ -93,11 +99,15 @@ def work(example: Example, card: str, width: int, rows: int, dtype: str = "float
     return Work(float(receipt.seconds), orders, compute, x.nbytes + y.nbytes, gradient_bytes, pieces)
 
 
-def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, link: str = "NVLink") -> Step:
+def one_step(
+    one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, link: str = "NVLink", order: str = ORDERS[0]
+) -> Step:  # fmt: skip
     """A step in the middle of a training: `one` on each of the `cards`, then the exchange, which they all wait for.
 
     If a batch is copied in each step, the host packs it, and its copy waits in one queue with the computing. Pinned
-    memory needn't be packed. A batch ahead, the copy runs during the computing of the batch before.
+    memory needn't be packed. A batch ahead, the copy runs during the computing of the batch before. A shuffled batch
+    lies all over the data: before it goes anywhere, the host gathers it, as quickly as it copies within its memory.
+    What stays on the GPU is gathered there, and that's in a `work` that gathers.
 
     >>> digits = Work(1.7e-3, 1.68e-3, 0.4e-3, batch_bytes=18_944, gradient_bytes=7_592)
     >>> one_step(digits, "NVIDIA T4").busiest
@@ -105,16 +115,19 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
     """
     if feeding not in FEEDING:
         raise ValueError(f"feeding is one of {', '.join(FEEDING)}, not {feeding!r}")
+    if order not in ORDERS:
+        raise ValueError(f"order is one of {', '.join(ORDERS)}, not {order!r}")
     costs, copies, pack, copy = preset(card), 2, 0.0, 0.0  # the copies are x and y
     if feeding != FEEDING[3]:
-        pack = copies * costs.launch + (one.batch_bytes / costs.staging if feeding != FEEDING[1] else 0.0)
+        times = (feeding != FEEDING[1]) + (order == ORDERS[1])  # packed, gathered: each goes from memory to memory
+        pack = copies * costs.launch + times * one.batch_bytes / costs.staging
         copy = copies * costs.latency + one.batch_bytes / costs.pinned
     between = link_of(link)
     if between.name == "PCI Express":  # an older card's is slower than links.toml's, which is generation 5
         between = between._replace(bandwidth=min(between.bandwidth, costs.pinned))
     exchange = float(ring(one.gradient_bytes, cards, between))
     host = copied = computed = ended = 0.0  # when each is free
-    ahead, ends, drawn = feeding == FEEDING[2], [], _Drawn(one)
+    ahead, ends, drawn = feeding == FEEDING[2], [], _Drawn(one, order == ORDERS[1])
     for n in range(1, _SETTLED + 1):
         begin = max(host, ended) if cards > 1 else host
         asks, host = begin + pack, begin + pack + one.orders
@@ -137,7 +150,8 @@ def one_step(one: Work, card: str, feeding: str = FEEDING[3], cards: int = 1, li
 class _Drawn:
     """The boxes of a card's first steps."""
 
-    def __init__(self, one: Work) -> None:
+    def __init__(self, one: Work, gathers: bool = False) -> None:
+        self.packs = "gathers and packs" if gathers else "packs"
         self.pieces = one.pieces or (Piece("step", 0.0, one.orders, one.compute),)
         self.orders: list[list[Box]] = []
         self.computed: list[list[Box]] = []
@@ -146,7 +160,7 @@ class _Drawn:
 
     def step(self, n: int, begin: float, asks: float, start: float) -> None:
         """Step `n`, whose host begins, and asks from `asks` on; its computing begins at `start` at the earliest."""
-        packs = [Box("host", begin, asks, "host", f"the host packs batch {n}", str(n))] if asks > begin else []
+        packs = [Box("host", begin, asks, "host", f"the host {self.packs} batch {n}", str(n))] if asks > begin else []
         self.orders.append(packs)
         self.computed.append([])
         self.free = max(self.free, start)
@@ -197,23 +211,28 @@ def _joined(step: list[Box], scale: float) -> Iterator[Box]:
 
 def busiest(
     example: Example = six_layers, *, card: str = "NVIDIA T4", batch: Any = (64, 1024, 16_384), width: Any = 1024,
-    precision: Any = "float32", feeding: Any = FEEDING, cards: Any = 1, link: Any = "PCI Express",
+    precision: Any = "float32", feeding: Any = FEEDING, order: Any = ORDERS[0], cards: Any = 1,
+    link: Any = "PCI Express",
 ) -> Scene:  # fmt: skip
     """Three steps of training, with a lane for each worker and a knob for each setting that has several values.
 
     `example` makes a loss, a model, an optimizer's rule, and data, from a width, rows and a dtype. `batch` is the whole
     batch: with several `cards`, each has its part. ``"bf16"`` takes float16's figures: tensor cores compute both alike.
-    Raises `ValueError` for an unknown feeding or link, and for more cards than the link joins.
+    `order` is ``"in order"``, ``"shuffled"`` or both. Raises `ValueError` for an unknown feeding, order or link, and
+    for more cards than the link joins.
 
     >>> busiest(batch=(64, 4096), feeding="stays on the GPU").at(batch="4,096")
     'A step takes 29.5 ms simulated (NVIDIA T4): host 1.22 ms, compute 29.5 ms. Computing is the busiest.'
     """
-    wanted = {"batch": batch, "width": width, "precision": precision, "feeding": feeding, "cards": cards, "link": link}
+    wanted = {"batch": batch, "width": width, "precision": precision, "feeding": feeding, "order": order,
+              "cards": cards, "link": link}  # fmt: skip
     settings = {name: list(x) if isinstance(x, (tuple, list)) else [x] for name, x in wanted.items()}
     works = functools.cache(functools.partial(work, example, card))
 
-    def step(batch: int, width: int, precision: str, feeding: str, cards: int, link: str) -> Step:
-        return one_step(works(width, max(1, batch // cards), precision), card, feeding, cards, link)
+    def step(batch: int, width: int, precision: str, feeding: str, order: str, cards: int, link: str) -> Step:
+        gathers = order == ORDERS[1] and feeding == FEEDING[3]
+        one = works(width, max(1, batch // cards), precision, gathers)
+        return one_step(one, card, feeding, cards, link, order)
 
     chosen = [dict(zip(settings, values)) for values in itertools.product(*settings.values())]
     steps, sentences = [step(**setting) for setting in chosen], []

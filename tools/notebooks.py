@@ -315,6 +315,7 @@ def run(path: Path, beginning: str = "") -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FLUXLITE_PROGRESS"] = str(Path(folder, "progress.json"))
         os.environ["PYTHONPATH"] = str(ROOT)
+        os.environ["TQDM_DISABLE"] = "1"  # a bar is there while a cell runs, and then gone
         place = {"metadata": {"path": str(NOTEBOOKS)}}
         # What a cell prints is one output, however it arrived.
         NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place, coalesce_streams=True).execute()

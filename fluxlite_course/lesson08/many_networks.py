@@ -5,23 +5,25 @@ import os
 import subprocess
 import tempfile
 import timeit
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import fluxlite as fl
 from fluxlite.devices.receipts import Seconds, duration
 from fluxlite.words import many
 
 from .. import crossing, sine_wave
-from ..draw import GREY, Picture, plots, show
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from ..scenes.axes import Axis, across, curve, upward
 
 EPOCHS = 200
 THREADS = 48  # one for each weight
 _COUNTS = tuple(2**k for k in range(13))
+_PARTS = 10
 
 
 def networks(rates: Sequence[float] = (0.1,), seeds: Sequence[int] = (1,)) -> tuple[np.ndarray, ...]:
@@ -34,6 +36,46 @@ def networks(rates: Sequence[float] = (0.1,), seeds: Sequence[int] = (1,)) -> tu
     weights = [np.append(*sine_wave.problem(seed=seed)[2:]) for seed in seeds for _ in rates]
     all_rates = np.tile(np.asarray(rates, np.float32), len(seeds))
     return x.ravel(), y.ravel(), np.stack(weights), all_rates, np.zeros_like(all_rates)
+
+
+def train_all(kernel: Any, arrays: Sequence[Any], epochs: int) -> Seconds:
+    """Launch lesson 08's ``training`` on the networks of `arrays`, and return how long the GPU takes, simulated.
+
+    That takes the simulation seconds. So it's ten launches, of a tenth of the epochs each, with a bar that shows how
+    far it is. The weights and the losses come to the same, since a launch goes on with the weights that the one before
+    has kept. If the kernel doesn't keep them, it's one launch, without a bar.
+    """
+    weights, rates = arrays[2], arrays[3]
+    before, seconds = fl.cpu(weights).copy(), 0.0
+    with _bar(epochs, " epochs") as bar:
+        for part in np.array_split(np.arange(epochs), min(_PARTS, epochs)):
+            kernel[len(rates), THREADS](*arrays, len(part))
+            seconds += kernel.figures.seconds
+            bar.update(len(part))
+            if np.array_equal(fl.cpu(weights), before):
+                kernel[len(rates), THREADS](*arrays, epochs)
+                seconds = kernel.figures.seconds
+                break
+    return Seconds(seconds, "simulated", kernel.figures.card.name)
+
+
+def _bar(total: int, unit: str) -> Any:
+    """A bar that shows after a while how far we are, and that's gone at the end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # without ipywidgets, it's text
+        from tqdm.auto import tqdm
+
+        off = os.environ.get("TQDM_DISABLE", "0") not in ("", "0")  # tqdm's bar for notebooks doesn't ask
+        return tqdm(total=total, unit=unit, leave=False, delay=0.3, disable=off)
+
+
+def in_python() -> Seconds:
+    """How long lesson 04's program, which does the same training with NumPy, takes here: measured."""
+    times = []
+    for _ in range(2):
+        arrays = sine_wave.problem()
+        times.append(timeit.timeit(lambda arrays=arrays: sine_wave.train(*arrays), number=1))  # type: ignore[misc]
+    return Seconds(min(times), "measured")
 
 
 @functools.cache
@@ -71,10 +113,12 @@ def on_one_core() -> Seconds:
 def wider(kernel: Any, arrays: Sequence[Any], core: Seconds) -> Scene:
     """Two lines that cross: many networks like that of `arrays`, in one launch of `kernel`, or in `core` each."""
     found = []
-    for count in _COUNTS:
-        wide = [*arrays[:2], *(np.concatenate([array] * count) for array in arrays[2:])]
-        one, two = (_times(kernel, count, wide, epochs) for epochs in (1, 2))
-        found.append(one + (EPOCHS - 1) * (two - one))  # every further epoch takes as long as the second
+    with _bar(2 * len(_COUNTS), " launches") as bar:
+        for count in _COUNTS:
+            wide = [*arrays[:2], *(np.concatenate([array] * count) for array in arrays[2:])]
+            one, two = (_times(kernel, count, wide, epochs) for epochs in (1, 2))
+            found.append(one + (EPOCHS - 1) * (two - one))  # every further epoch takes as long as the second
+            bar.update(2)
     x, y = Axis(1, _COUNTS[-1], 80, 620, log=True), Axis(2e-4, 8, 300, 60, log=True)
     across_x, (gpu, low, high) = [x(count) for count in _COUNTS], zip(*found)
     cpu = [core * count for count in _COUNTS]
@@ -106,18 +150,3 @@ def _times(kernel: Any, count: int, arrays: Sequence[Any], epochs: int) -> np.nd
     """How long a launch takes: the estimate, the least, the most."""
     kernel[count, THREADS](*arrays, epochs)
     return np.array([kernel.figures.seconds, *kernel.figures.range])
-
-
-def map_of_losses(losses: Any, rates: Sequence[float]) -> Picture:
-    """A pixel for each network's final loss (N,): its rate across, its seed down. `rates` repeat for each seed."""
-    table = np.asarray(losses, np.float64).reshape(-1, len(rates))
-    figure, axes = plots(height=4.2)
-    axes.set_facecolor(GREY)  # shows where the loss isn't a number
-    shown = axes.imshow(np.log10(table), cmap="viridis_r", aspect="auto", vmin=-2.5, vmax=0.5)
-    ticks = [0, len(rates) // 3, 2 * len(rates) // 3, len(rates) - 1]
-    axes.set(xticks=ticks, xticklabels=[f"{rates[k]:.2g}" for k in ticks], yticks=[], ylabel="seed",
-             xlabel="learning rate (grey: the loss blew up)")  # fmt: skip
-    figure.colorbar(shown, label="final loss", ticks=[-2, -1, 0], format=lambda power, _: f"{10.0**power:g}")
-    row, column = np.unravel_index(np.nanargmin(table), table.shape)
-    about = f"{table.size:,} final losses, by rate and seed; the smallest, {table[row, column]:.2g}"
-    return show(figure, f"{about}, has a rate of {rates[int(column)]:.2g}.")

@@ -39,7 +39,7 @@ def microscope(
     ...     x = fl.gpu(np.ones(64, np.float32))
     ...     seen = microscope(every_second, 1, 32, (x, np.zeros_like(x[:32])))
     [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    >>> seen.at(step="2")
+    >>> seen.at(step="2 of 3")
     'Line 4, out[i] = x[2 * i]: 32 lanes read x, in 8 sectors, 50% of their bytes used. Lane 0: x[0] = 1.'
     """
     kernels: list[Any] = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
@@ -58,14 +58,14 @@ def microscope(
     knobs = [
         Knob("kernel", [each.name for each in kernels]),
         Knob("warp", [f"{w} of block {b}" for b, w in pairs]),
-        Knob("step", [str(k + 1) for k in range(longest)], slider=True, ms=900),
+        Knob("step", [f"{k + 1} of {longest}" for k in range(longest)], slider=True, ms=900),
     ]
     title = f"Under the microscope: {' and '.join(each.name for each in kernels)}, one warp, step by step"
     return Scene(_drawing(title, looks, frames), knobs, [frame.sentence for frame in frames])
 
 
 class _Frame(NamedTuple):
-    """A step of a warp, the latest step that touched memory, and what's said at the end."""
+    """A step of a warp, the latest step that touched memory, or the first one, and what's said at the end."""
 
     look: Look
     warp: int
@@ -91,7 +91,8 @@ class _Frame(NamedTuple):
 
 
 def _frames(one: Look, pair: tuple[int, int], most: int) -> Iterator[_Frame]:
-    steps, seen = one.steps[pair], None
+    steps = one.steps[pair]
+    seen = next((step for step in steps[:most] if step.touch), None)  # it's there before anyone touches it
     goes_on = "The warp goes on, but we stop here. " * (len(steps) > most)
     for step in steps[:most]:
         seen = step if step.touch else seen

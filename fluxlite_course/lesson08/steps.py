@@ -144,10 +144,11 @@ class _Eye:
         count = len(self.trace)
         self.trace.note(lanes, mask, part, at, way, site)
         for touch in self.trace[count:]:
-            flat, lane = part.flat.reshape(-1), min(touch.addresses)
-            place = touch.addresses[lane] // touch.itemsize
+            flat, first = part.flat.reshape(-1), min(touch.addresses)
+            place = touch.addresses[first] // touch.itemsize
+            who, said = _who(touch, first), part.element_text(place)
             self.wrote = (flat, place) if touch.way != "read" else None
-            said = f"lane {lane}: {part.element_text(place)}{'' if self.wrote else f' = {flat[place]:g}'}"
+            said = f"{who}: {said}{'' if self.wrote else f' = {flat[place]:g}'}"
             self.add(site.source, site.line, mask.on, said, touch, part)
 
     def note_line(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
@@ -175,3 +176,13 @@ class _Eye:
         """What the lanes have of a value: one number, or the first ones and the last."""
         values = [f"{x:g}" for x in np.ravel(value)[self.here if np.size(value) > 1 else slice(1)]]
         return values[0] if len(set(values)) == 1 else f"{', '.join(values[:3])}, … {values[-1]}"
+
+
+def _who(touch: Touch, first: int) -> str:
+    """Whose number is at the place of the lane `first` after this access, if several lanes go there."""
+    there = [lane for lane, at in touch.addresses.items() if at == touch.addresses[first]]
+    if touch.way == "change" and len(there) > 1:
+        return many(len(there), "lane")  # each of them adds
+    if touch.way == "write":
+        return f"lane {max(there)}"  # the last one to write
+    return f"lane {first}"

@@ -1,12 +1,27 @@
 """Lesson 16, coming from Flux: checks."""
 
+import copy
+
 import numpy as np
 
 import fluxlite as fl
 from fluxlite.messages import put_aside
 
 from ..kit.exercises import brief, exercise
-from ..kit.vocabulary import digits, explaining, function, must_return, on_cpu, refuse, same, wrong_if
+from ..kit.vocabulary import (
+    digits,
+    expect,
+    explaining,
+    function,
+    must_return,
+    normal,
+    number,
+    on_cpu,
+    refuse,
+    same,
+    wrong_if,
+)  # fmt: skip
+from ..kit.watching import look
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
@@ -67,3 +82,48 @@ def _run(predict, model, x, place, computer):
         for line in printed.getvalue().splitlines():
             if not line.startswith(("[ ", "┌ ", "│ ", "└ ")):
                 print(line)
+
+
+_MEANS = {
+    "the observations are its rows": "x has a column for each observation, as in Julia; here it's a row: x.T",
+    "tuple index out of range": "gradients come as a tuple, and Python counts from 0: grads[0]",
+    "shape": "y has a column for each observation, as in Julia; here it's a row: y.T",
+}
+
+
+@exercise("16.2", "a step, translated", look_at="the table at the beginning")
+def step(step):
+    function(step, "step")
+    for count in (5, 3):  # with as many observations as inputs, a forgotten .T raises no error
+        where, _, learning = look()
+        rng = np.random.default_rng(count)
+        made = fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 2, rng=rng), where)
+        x, y = normal(count, (count, 3), (count, 2))
+        model, mine = fl.gpu(made), copy.deepcopy(made)
+        opt_state, my_state = (fl.setup(fl.Momentum(0.1), each) for each in (model, mine))
+        for number_of_step in (1, 2):
+            what = f"with {count} observations, step {number_of_step}: "
+            learning.clear()
+            with explaining(_MEANS):
+                got = step(model, opt_state, fl.gpu(x.T.copy()), fl.gpu(y.T.copy()))
+            wrong_if("CPU" in learning, f"{what}gradients went through a model on the CPU: train the one on the GPU")
+            _compare(what, got, fl.cpu(model), mine, my_state, x, y)
+    return "two steps in a row, with 5 observations and with 3: the losses, and the weights"
+
+
+def _compare(what, got, model, mine, my_state, x, y):
+    """Take the step with `mine`, too. Raises `NotRight` unless the loss and the weights are the same."""
+    before, afresh = fl.destructure(mine)[0].copy(), copy.deepcopy(mine)
+    turned = fl.mse(mine(x.T), y) if x.shape[0] == x.shape[1] else np.nan
+    wanted, grads = fl.withgradient(lambda m: fl.mse(m(x), y), mine)
+    fl.update(my_state, mine, grads[0])
+    fl.update(fl.setup(fl.Momentum(0.1), afresh), afresh, grads[0])
+    got = number(must_return(got, "step", "the loss, as the last line does"), "the loss")
+    expect(got, float(wanted), f"{what}the loss is wrong", {
+        f"{what}x has a column for each observation, as in Julia; here it's a row: x.T": float(turned),
+        f"{what}that's the loss after the update; withgradient gives the one before": float(fl.mse(mine(x), y)),
+    }, show=lambda value: f"{value:.4g}")  # fmt: skip
+    expect(fl.destructure(model)[0], fl.destructure(mine)[0], f"{what}the weights are wrong", {
+        f"{what}the loss is right, but the model hasn't learned: update changes it": before,
+        f"{what}opt_state is forgotten: pass it on, it remembers the steps before": fl.destructure(afresh)[0],
+    }, yours="", expected="")  # fmt: skip

@@ -102,17 +102,27 @@ const start = (root) => {
   }
   for (const event of ["pointerleave", "focusout"]) picture.addEventListener(event, () => tell());
 
-  /* Dragging on the picture moves the last knob to the state that's nearest. */
-  const drag = (k, input) => {
-    const field = root.querySelector("[data-drag]");
+  /* Dragging on the picture moves the last knob to the state that's nearest; places with x and y, the last two. */
+  const drag = (sliders) => {
+    const field = root.querySelector("[data-drag]"), first = data.knobs.length - sliders.length;
     const move = (event) => {
       const way = picture.firstElementChild.getScreenCTM().inverse();
-      const { x } = new DOMPoint(event.clientX, event.clientY).matrixTransform(way);
-      const far = data.knobs[k][1].map((_, i) => Math.abs(data.along[number(chosen.with(k, i))] - x));
-      const nearest = far.indexOf(Math.min(...far));
-      if (nearest === chosen[k]) return;
-      input.value = nearest;
-      input.dispatchEvent(new Event("input"));
+      const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(way);
+      const far = (at) => {
+        const [left, top = y] = [data.along[number(at)]].flat();
+        return Math.hypot(left - x, top - y);
+      };
+      let near = [chosen];
+      sliders.forEach((_, k) => {
+        near = near.flatMap((at) => data.knobs[first + k][1].map((_, i) => at.with(first + k, i)));
+      });
+      near = near.reduce((best, at) => far(at) < far(best) ? at : best);
+      sliders.forEach((input, k) => {
+        const at = near[first + k];
+        if (at === chosen[first + k]) return;
+        input.value = at;
+        input.dispatchEvent(new Event("input"));
+      });
     };
     field.addEventListener("pointerdown", (event) => {
       if (event.button) return;
@@ -198,8 +208,8 @@ const start = (root) => {
   });
   picture.before(form);
   root.append(tip);
-  const last = data.knobs.length - 1, slides = form.querySelectorAll("input[type=range]");
-  if (data.along.length && data.knobs[last][2]) drag(last, slides[slides.length - 1]);
+  const slides = [...form.querySelectorAll("input[type=range]")].slice(data.along[0]?.length ? -2 : -1);
+  if (data.along.length && data.knobs.slice(-slides.length).every(([, all, slider]) => slider && all[1])) drag(slides);
   for (const part of root.querySelectorAll("[data-pick]")) {
     const [k, option] = part.dataset.pick.split(":");
     const button = form.querySelector(`[name="knob${k}"][value="${option}"]`);

@@ -34,7 +34,7 @@ class Scene:
     `first` has each knob's position at first. `telling` has those of the state that's stored as an image, for pages
     without a kernel; unless you say which, films stand at their end. `along` has a place from left to right for each
     state: dragging on the picture, in its part with the attribute ``data-drag`` if there is one, moves the last knob to
-    the state whose place is the nearest.
+    the state whose place is the nearest. Places ``(x, y)`` move the last two knobs.
 
     As a cell's result, a scene is shown in the page, and moves there without a kernel. Its sentence stands below it,
     and screen readers read it; `at` gives them to you, and printing a scene prints the first one. Raises `ValueError`
@@ -54,7 +54,7 @@ class Scene:
     sentences: Sequence[str]
     first: Sequence[int] = ()
     telling: Sequence[int] = ()
-    along: Sequence[float] = ()
+    along: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
         self.first = list(self.first) or [0] * len(self.knobs)
@@ -98,8 +98,15 @@ class Scene:
         split = [re.split(r"(?<=[.;:]) ", said) for said in self.sentences]
         says = [[phrases.setdefault(phrase, len(phrases)) for phrase in said] for said in split]
         knobs = [[knob.name, list(knob.options), *knob[2:]] for knob in self.knobs]
-        about = {"knobs": knobs, "first": self.first, "moves": moves(self.picture), "along": rounded(self.along)}
+        about = {"knobs": knobs, "first": self.first, "moves": moves(self.picture), "along": self._places}
         return {**about, "phrases": list(phrases), "says": says}
+
+    @property
+    def _places(self) -> list[Any]:
+        """Each state's place for dragging, with few digits."""
+        if self.along and isinstance(self.along[0], tuple):
+            return [rounded(place) for place in self.along]
+        return rounded(self.along)
 
     def still(self) -> str:
         """The telling state as an image, and its sentence."""

@@ -150,6 +150,21 @@ def pairs_with_the_left_guarded(x, out):
 
 
 @jit.rawkernel()
+def pairs_with_the_left_and_no_guard(x, out):
+    i = int(jit.grid(1))
+    out[i] = x[i] + x[i - 1]
+
+
+@jit.rawkernel()
+def pairs_with_the_left_but_the_first(x, out):
+    i = int(jit.grid(1))
+    if i > 0 and i < x.size - 1:
+        out[i] = x[i] + x[i - 1]
+    if i == x.size - 1:
+        out[i] = x[i]
+
+
+@jit.rawkernel()
 def pairs_in_a_ring(x, out):
     i = int(jit.grid(1))
     if i < x.size:
@@ -238,6 +253,37 @@ def eight_while(x, out):
         i += int(jit.blockDim.x * jit.gridDim.x)
 
 
+@jit.rawkernel()
+def summed_with_the_barrier_at_the_top(x, out):
+    part = jit.shared_memory(np.float32, 256)
+    t = int(jit.threadIdx.x)
+    part[t] = x[int(jit.grid(1))]
+    half = 128
+    while half > 0:
+        jit.syncthreads()
+        if t < half:
+            part[t] += part[t + half]
+        half = half // 2
+    if t == 0:
+        out[jit.blockIdx.x] = part[0]
+
+
+@jit.rawkernel()
+def summed_with_one_more_at_the_end(x, out):
+    part = jit.shared_memory(np.float32, 256)
+    t = int(jit.threadIdx.x)
+    part[t] = x[int(jit.grid(1))]
+    half = 128
+    while half > 0:
+        jit.syncthreads()
+        if t < half:
+            part[t] += part[t + half]
+        half = half // 2
+    jit.syncthreads()
+    if t == 0:
+        out[jit.blockIdx.x] = part[0]
+
+
 def summed(first=128, barrier_before=False, barrier_inside=False, barrier_after=True):
     """A block's sum by halving, and what can go wrong with it. A kernel takes numbers from outside as they are."""
 
@@ -262,3 +308,87 @@ def summed(first=128, barrier_before=False, barrier_inside=False, barrier_after=
             out[jit.blockIdx.x] = part[0]
 
     return summed
+
+
+@jit.rawkernel(device=True)
+def train_step(x, y, rate, memory, hidden, w, t):
+    if t < 6:
+        s = x * w[t]
+        for k in range(6):
+            s += memory[k] * w[6 * (k + 1) + t]
+        hidden[t] = np.tanh(s)
+    jit.syncthreads()
+    error = -y
+    for k in range(6):
+        error += hidden[k] * w[42 + k]
+    row, column = t // 6, t % 6
+    if row == 7:
+        change = error * hidden[column]
+    else:
+        change = error * w[42 + column] * (1 - hidden[column] * hidden[column])
+        if row == 0:
+            change *= x
+        else:
+            change *= memory[row - 1]
+    jit.syncthreads()
+    w[t] -= rate * change
+    if t < 6:
+        memory[t] = hidden[t]
+    return error * error / 2
+
+
+def trained(keeps="at the end", rounds=0, factor=1.0):
+    """Lesson 08's training, with one of many ways to keep the weights."""
+    at_the_end = keeps == "at the end"
+    before = keeps == "before"
+    by_one = keeps == "by one thread"
+    one_row = keeps == "in one row"
+    only_first = keeps == "the first network's"
+    turned = keeps == "turned"
+    each_epoch = keeps == "in each epoch"
+    in_the_last = keeps == "in the last epoch"
+    too_early = keeps == "too early"
+    spoils = keeps == "spoils the rates"
+    races = keeps == "without a barrier"
+
+    @jit.rawkernel()
+    def training(x, y, weights, rates, losses, epochs):
+        w = jit.shared_memory(np.float32, 48)
+        memory = jit.shared_memory(np.float32, 6)
+        hidden = jit.shared_memory(np.float32, 6)
+        n = int(jit.blockIdx.x)
+        t = int(jit.threadIdx.x)
+        w[t] = weights[n, t]
+        if before:
+            weights[n, t] = w[t]
+        count = epochs
+        if rounds:
+            count = rounds
+        for epoch in range(count):
+            if too_early:
+                weights[n, t] = w[t]
+            loss = 0.0
+            if t < 6:
+                memory[t] = 0.0
+            for step in range(20):
+                if not races:
+                    jit.syncthreads()
+                loss += train_step(x[step], y[step], rates[n], memory, hidden, w, t)
+            if t == 0:
+                losses[n] = factor * loss
+                if by_one:
+                    weights[n, t] = w[t]
+            if each_epoch or (in_the_last and epoch == epochs - 1):
+                weights[n, t] = w[t]
+        if at_the_end or spoils:
+            weights[n, t] = w[t]
+        if spoils and t == 0:
+            rates[n] = 0.0
+        if one_row:
+            weights[0, t] = w[t]
+        if only_first and n == 0:
+            weights[n, t] = w[t]
+        if turned:
+            weights[t, n] = w[t]
+
+    return training

@@ -5,9 +5,10 @@ import pytest
 
 import fluxlite as fl
 from fluxlite_course import busiest
-from fluxlite_course.bottleneck import FEEDING, one_step, six_layers, work
+from fluxlite_course.bottleneck import FEEDING, ORDERS, one_step, six_layers, work
 from fluxlite_course.lesson15.pictures import exchanges
 from fluxlite_course.links import ring
+from simgpu import preset
 
 T4 = "NVIDIA T4"
 
@@ -41,6 +42,21 @@ def test_a_step_takes_what_a_whole_loop_takes_for_each(hidden):
         assert one_step(one, T4, feeding).seconds == pytest.approx(several, rel=0.1), feeding
 
 
+def test_a_shuffled_batch_is_gathered_by_whoever_has_the_data():
+    one = work(network, T4, 640, 2048)
+    gathers = one.batch_bytes / preset(T4).staging
+    for feeding in FEEDING[:3]:
+        in_order, shuffled = (one_step(one, T4, feeding, order=order) for order in ORDERS)
+        assert shuffled.lanes["host"] == pytest.approx(in_order.lanes["host"] + gathers), feeding
+        assert shuffled.lanes["copy"] == in_order.lanes["copy"]
+    ahead = one_step(one, T4, FEEDING[2], order="shuffled")
+    assert ahead.busiest == "host" and ahead.seconds == pytest.approx(ahead.lanes["host"])
+    there = work(network, T4, 640, 2048, gathers=True)
+    # It reads each byte and writes it.
+    assert there.compute - one.compute == pytest.approx(2 * one.batch_bytes / preset(T4).bandwidth, rel=0.1)
+    assert len(there.pieces) == len(one.pieces) + 2 and there.batch_bytes == one.batch_bytes
+
+
 def test_several_cards_take_what_lesson_15_says():
     one = work(six_layers, "H100", 2048, 1024)
     step = one_step(one, "H100", cards=2, link="NVLink")
@@ -67,5 +83,7 @@ def test_the_busiest_is_the_longest_lane_and_lights_up_alone():
 def test_what_it_refuses():
     with pytest.raises(ValueError, match="feeding is one of copied in each step"):
         busiest(feeding="by hand")
+    with pytest.raises(ValueError, match="order is one of in order, shuffled, not 'sorted'"):
+        busiest(order="sorted")
     with pytest.raises(ValueError, match="NVLink links 1 to 8 cards, got 16"):
         busiest(cards=16, link="NVLink")

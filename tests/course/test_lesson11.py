@@ -261,3 +261,13 @@ def test_the_picture_says_what_the_lesson_says():
     ways = ("copied in each step", "from pinned memory", "a batch ahead", "stays on the GPU")
     times = [scene.at(batch="64", width="32", feeding=way).split("takes ")[1].split(" µs")[0] for way in ways]
     assert all(600 < float(time) < 750 for time in times)
+
+
+def test_shuffling_costs_what_the_lesson_says():
+    scene = busiest(photos, batch=(2048, 64), width=(640, 32), order=("in order", "shuffled"))
+    ahead = scene.at(feeding="a batch ahead", order="shuffled")
+    assert "A step takes 4.86 ms" in ahead and "The host is the busiest" in ahead
+    assert "A step takes 3.45 ms" in scene.at(feeding="stays on the GPU", order="shuffled")
+    small = [said for said, setting in zip(scene.sentences, scene.settings)
+             if (setting["batch"], setting["width"]) == ("64", "32")]  # fmt: skip
+    assert all(600 < float(said.split("takes ")[1].split(" µs")[0]) < 800 for said in small)

@@ -88,7 +88,63 @@ def remembered(model, x):
     return _known[0]
 
 
+def translated(model, opt_state, x, y, turn_x=True, turn_y=True, place=0, updates=True):
+    """Exercise 16.2, with its usual slips."""
+    inputs = x.T if turn_x else x
+    targets = y.T if turn_y else y
+    loss, grads = fl.withgradient(lambda m: fl.mse(m(inputs), targets), model)
+    if updates:
+        fl.update(opt_state, model, grads[place])
+    return loss
+
+
+def with_slip(**slip):
+    return lambda *arguments: translated(*arguments, **slip)
+
+
+def loss_afterwards(model, opt_state, x, y):
+    translated(model, opt_state, x, y)
+    return fl.mse(model(x.T), y.T)
+
+
+def without_a_return(*arguments):
+    translated(*arguments)
+
+
+def opt_state_anew(model, opt_state, x, y):
+    return translated(model, fl.setup(fl.Momentum(0.1), model), x, y)
+
+
+def on_the_host(model, opt_state, x, y):
+    host = fl.cpu(model)
+    loss = translated(host, fl.setup(fl.Momentum(0.1), host), fl.cpu(x), fl.cpu(y))
+    fl.loadmodel(model, host)
+    return loss
+
+
+def a_number_typed_in(*arguments):
+    translated(*arguments)
+    return 0.5
+
+
+def rows_by_guess(model, opt_state, x, y):
+    """It turns x only if it has to, and with three observations of three numbers it doesn't."""
+    return translated(model, opt_state, x, y, turn_x=x.shape[1] != 3)
+
+
 test_a_wrong_answer_is_not_right_and_the_reply_says_why = not_right(
+    ("16.2", [with_slip(turn_x=False)], "x has a column for each observation, as in Julia"),
+    ("16.2", [rows_by_guess], "with 3 observations, step 1: x has a column for each observation"),
+    ("16.2", [with_slip(turn_y=False)], "y has a column for each observation"),
+    ("16.2", [with_slip(place=1)], "Python counts from 0"),
+    ("16.2", [with_slip(updates=False)], "the model hasn't learned"),
+    ("16.2", [loss_afterwards], "that's the loss after the update"),
+    ("16.2", [without_a_return], "step returned None"),
+    ("16.2", [opt_state_anew], "step 2: opt_state is forgotten"),
+    ("16.2", [on_the_host], "gradients went through a model on the CPU"),
+    ("16.2", [a_number_typed_in], "the loss is wrong"),
+    ("16.2", [EqualToAll()]),
+    ("16.2", [0.3], "give the check its name alone"),
     ("16.1", [named], "on the laptop without a GPU your function raised an error: a backend that you name"),
     ("16.1", [always_cpu], "on the workstation with CUDA there's a GPU, and your function didn't use it"),
     ("16.1", [cuda_or_cpu], "on the Mac there's a GPU, and your function didn't use it"),
@@ -125,7 +181,18 @@ def moved_and_back(*arguments):
     return fl.cpu(fl.Chain(model)(x))
 
 
+def with_gradient_twice(model, opt_state, x, y):
+    """The loss and the gradient one by one, and the loss as a number of Python."""
+    x, y = x.T, y.T
+    loss = float(fl.mse(model(x), y))
+    (grad,) = fl.gradient(lambda m: np.mean((m(x) - y) ** 2), model)
+    fl.update(opt_state, model, grad)
+    return loss
+
+
 test_right_answers_other_than_the_lessons_own = right(
+    ("16.2", [translated], "two steps in a row, with 5 observations and with 3"),
+    ("16.2", [with_gradient_twice]),
     ("16.1", [with_gpu]),
     ("16.1", [with_a_device]),
     ("16.1", [moved_and_back]),

@@ -74,7 +74,7 @@ def test_all_warps_together_touch_what_the_figures_count(name):
 def test_a_kernel_is_seen_that_was_copied_before(copied):
     kernel, x = learners.summed(), numbers(256)
     copied(kernel, x, numbers(1))
-    assert "t = 0, 1, 2, … 31" in microscope(kernel, 1, 256, (x, numbers(1))).at(step="1")
+    assert "t = 0, 1, 2, … 31" in microscope(kernel, 1, 256, (x, numbers(1))).sentences[0]
 
 
 def test_who_sits_out():
@@ -89,9 +89,9 @@ def test_who_sits_out():
 def test_several_kernels_and_what_they_say():
     x = numbers(1024, 32, 32)
     scene = microscope([along_rows, along_columns], (1, 4), (32, 8), (x, x.copy()), [(3, 2)])
-    assert scene.at(step="1").endswith("column = 0, 1, 2, … 31; row = 26.")
-    assert "32 lanes read x, in 4 sectors, 100%" in scene.at(step="2")
-    said = scene.at(kernel="along_columns", step="2")
+    assert scene.at(step="1 of 3").endswith("column = 0, 1, 2, … 31; row = 26.")
+    assert "32 lanes read x, in 4 sectors, 100%" in scene.at(step="2 of 3")
+    said = scene.at(kernel="along_columns", step="2 of 3")
     assert said.endswith("32 lanes read x, in 32 sectors, 12% of their bytes used. Lane 0: x[0, 26] = 27.")
     assert said.startswith("Line ") and "out[row, column] = x[row, column]: " in said
 
@@ -116,13 +116,38 @@ def test_a_warp_waits_until_all_are_there():
     assert [sum(step.waiting) for step in steps[0, 7] if step.waiting][0] == 8  # the last one to come
 
 
+def test_memory_is_there_before_anyone_touches_it():
+    x = numbers(64)
+    drawn = microscope(along_rows, (1, 1), (8, 4), (x.reshape(8, 8), x.reshape(8, 8).copy())).picture
+    (there,) = (part for part in drawn.parts() if part.attributes.get("class") == "there")
+    (ways,) = (part for part in drawn.parts() if part.attributes.get("class") == "ways")
+    assert there.attributes["d"][0] == there.attributes["d"][1] != ""
+    assert ways.attributes["d"][0] == "" != ways.attributes["d"][1]
+
+
+def test_of_many_lanes_that_write_one_place_the_last_one_is_named():
+    @jit.rawkernel()
+    def add_all(x, out):
+        out[0] += x[int(jit.grid(1))]
+
+    @jit.rawkernel()
+    def add_atomically(x, out):
+        jit.atomic_add(out, 0, x[int(jit.grid(1))])
+
+    x, out = numbers(64), fl.gpu(np.zeros(1, np.float32))
+    steps = look(add_all, 1, 64, (x, out), [(0, 0)], 40).steps[0, 0]
+    assert steps[-1].said == "lane 31: out[0] = 32"  # x has 1, 2, 3, …
+    steps = look(add_atomically, 1, 64, (x, out), [(0, 0)], 40).steps[0, 0]
+    assert steps[-1].said == f"32 lanes: out[0] = {32 * 33 // 2}"
+
+
 def test_a_race_comes_to_another_number_in_another_order():
     x, out = numbers(256), numbers(1)
     kernel = learners.summed(barrier_after=False)
     ends = look(kernel, 1, 256, (x, out), [(0, 0)], 40).ends
     assert ends.startswith("A race: out[0] ends as ") and ". In other orders: " in ends
     scene = microscope(kernel, 1, 256, (x, out))
-    assert scene.at(step="40").endswith(f"The warp goes on, but we stop here. {ends}")
+    assert scene.at(step="40 of 40").endswith(f"The warp goes on, but we stop here. {ends}")
     assert len(scene._repr_html_()) < 60_000
 
 

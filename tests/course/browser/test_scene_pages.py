@@ -13,6 +13,7 @@ import pytest
 import fluxlite as fl
 from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson06.pictures import crossover_explorer, time_bars
+from fluxlite_course.lesson08 import map_of_losses, networks
 from fluxlite_course.lesson14.pictures import tape
 from fluxlite_course.scenes.lanes import LEFT, RIGHT
 from fluxlite_course.scenes.machine import machine
@@ -21,7 +22,7 @@ from fluxlite_course.scenes.receipts import lanes
 pytestmark = pytest.mark.slow
 
 SHOTS = os.environ.get("FLUXLITE_SCREENSHOTS")
-NAMES = ["race", "lanes", "guess", "tape", "crossover", "bars"]
+NAMES = ["race", "lanes", "guess", "tape", "crossover", "bars", "map"]
 AROUND = ":root{color-scheme:light dark}body{margin:0;font:1.05rem/1.5 system-ui}main{max-width:46rem;margin:auto}"
 
 
@@ -39,12 +40,17 @@ def a_tape():
     return tape(lambda w, b: np.tanh(w * 2.0) + b, w=0.5, b=0.1)
 
 
+def a_map():
+    x, y, weights, rates, losses = networks([0.1, 0.3, 1], [1, 2])
+    return map_of_losses(x, y, weights, rates, losses + np.arange(1, 7, dtype=np.float32))
+
+
 @pytest.fixture(scope="module")
 def living():
     """A scene of each kind: gliding, windowed, growing, with many buttons."""
     bars = time_bars({"orders": 1.56, "bytes": 72e-9}, zoom=True)
     return dict(zip(NAMES, (race([1, 65_536]), a_loop(), a_guess(), a_tape(),
-                            crossover_explorer(cards=["NVIDIA T4", "H200"]), bars)))  # fmt: skip
+                            crossover_explorer(cards=["NVIDIA T4", "H200"]), bars, a_map())))  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -249,6 +255,21 @@ def test_dragging_the_race_to_its_end_zooms_out(opened):
         }).length""",
     )
     assert cut == 0
+
+
+def test_dragging_on_a_map_moves_both_sliders(opened, living):
+    page, scene = opened("map"), living["map"]
+    box = page.locator(".fluxlite-picture > svg").bounding_box()
+    places = [(box["x"] + box["width"] * x / 640, box["y"] + box["width"] * y / 640) for x, y in scene.along]
+    page.mouse.move(*places[1])
+    page.mouse.down()
+    assert said(page) == scene.sentences[1] == "Rate 0.1, seed 2: final loss 4."
+    page.mouse.move(*places[4], steps=3)
+    assert said(page) == scene.sentences[4] == "Rate 1, seed 1: final loss 3."
+    page.mouse.up()
+    assert [slider.input_value() for slider in page.locator("input[type=range]").all()] == ["2", "0"]
+    page.locator("input[type=range]").last.press("ArrowRight")
+    assert said(page) == "Rate 1, seed 2: final loss 6."
 
 
 def test_a_touch_drags_too(browser, folder, living):

@@ -230,6 +230,16 @@ def test_programs_stand_one_above_the_other_on_one_axis(receipt):
     )
 
 
+def test_places_with_x_and_y_are_for_the_last_two_knobs():
+    knobs = [Knob("rate", ["1", "2"], slider=True), Knob("seed", ["1", "2"], slider=True)]
+    dot = Part("circle", r=1, cx=Each([1, 1, 2, 2]), cy=Each([1, 2, 1, 2]))
+    places = [(1.04, 1), (1, 2), (2, 1), (2, 2.26)]
+    scene = Scene(drawing(3, 3, "A dot", dot), knobs, ["a", "b", "c", "d"], along=places)
+    assert scene.data()["along"] == [[1, 1], [1, 2], [2, 1], [2, 2.3]]
+    with pytest.raises(ValueError, match="got 3, 4"):
+        Scene(drawing(3, 3, "A dot", dot), knobs, ["a", "b", "c", "d"], along=places[1:])
+
+
 def test_dragging_finds_the_place_of_each_moment(receipt):
     scene = lanes(receipt)
     (field,) = [part for part in scene.picture.parts() if "data-drag" in part.attributes]
