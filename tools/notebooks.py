@@ -313,12 +313,15 @@ def run(path: Path, beginning: str = "") -> None:
     if len(stored) == len(notebook.cells):
         raise ValueError(f"{path.name} has no cell that begins with {beginning}")
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["FLUXLITE_PROGRESS"] = str(Path(folder, "progress.json"))
-        os.environ["PYTHONPATH"] = str(ROOT)
-        os.environ["TQDM_DISABLE"] = "1"  # a bar is there while a cell runs, and then gone
+        environment = os.environ | {
+            "FLUXLITE_PROGRESS": str(Path(folder, "progress.json")),
+            "PYTHONPATH": str(ROOT),
+            "TQDM_DISABLE": "1",  # a bar is there while a cell runs, and then gone
+        }
         place = {"metadata": {"path": str(NOTEBOOKS)}}
         # What a cell prints is one output, however it arrived.
-        NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place, coalesce_streams=True).execute()
+        client = NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place, coalesce_streams=True)
+        client.execute(env=environment)
     notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     for number, cell in enumerate(notebook.cells, 1):
         if stored.get(cell.id) is not None:
