@@ -112,7 +112,6 @@ class Scene:
         """The telling state as an image, and its sentence."""
         state = self._number(self.telling)
         look = text_of("picture.css").replace(".fluxlite-scene {", "svg { background: #fff;", 1)
-        look = re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", look, flags=re.DOTALL))
         svg = re.sub(' (aria-label|data-[a-z]+)="[^"]*"', "", self.picture.markup(state, hidden=False))
         svg = svg.replace(">", f"><style>{look}</style>", 1)
         svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)

@@ -100,7 +100,7 @@ class Runner:
     def __init__(self, notebook, **settings):
         self.notebook = notebook
 
-    def execute(self):
+    def execute(self, env):
         for cell in self.notebook.cells:
             cell.outputs = [nbformat.v4.new_output("stream", text="ran\n")]
 
@@ -108,8 +108,6 @@ class Runner:
 @pytest.mark.parametrize(("beginning", "texts"), [("", ["ran\n", "ran\n"]), ("show(", ["stored\n", "ran\n"])])
 def test_what_a_cell_shows_can_be_stored_alone(beginning, texts, tmp_path, monkeypatch):
     monkeypatch.setattr("nbclient.NotebookClient", Runner)
-    for name in ("FLUXLITE_PROGRESS", "PYTHONPATH"):
-        monkeypatch.setenv(name, os.environ.get(name, ""))
     path = tmp_path / "99-a.ipynb"
     made = [nbformat.v4.new_code_cell(text) for text in ("measure()", "show(1)")]
     for cell in made:
