@@ -6,6 +6,7 @@ import numpy as np
 
 from ..tree.contract import is_leaf
 from ..tree.flat import parts_at_steps
+from .interrupts import uninterrupted
 from .memory import is_real_array, on_device, values_of
 from .places import Place, Places, same
 from .plan import MISSED
@@ -23,6 +24,15 @@ def checked_call(step: Any, plan: Any, arrays: list, others: list, args: tuple, 
     replayed = plan.run(args, kwargs)
     if replayed is MISSED:
         return MISSED
+    try:
+        return _checked_result(step, held, replayed, args, kwargs)
+    except BaseException:  # a difference, the step's own error, Ctrl-C: all is as before the call
+        with uninterrupted():
+            held.put_back()
+        raise
+
+
+def _checked_result(step: Any, held: "_Held", replayed: Any, args: tuple, kwargs: dict) -> Any:
     after_replay = held.values()
     held.put_back()
     name = step.__qualname__

@@ -63,8 +63,9 @@ class _Waiting:
         self._is_over = True
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
-        for number in dict.fromkeys(self._waiting):
-            signal.raise_signal(number)
+        with contextlib.ExitStack() as each:  # all of them, even if one raises
+            for number in reversed(dict.fromkeys(self._waiting)):
+                each.callback(signal.raise_signal, number)
 
 
 class Statement(NamedTuple):
@@ -121,14 +122,23 @@ def interrupt_of(error: BaseException, before: BaseException | None) -> BaseExce
 
 def _is_a_handlers(error: BaseException) -> bool:
     """Whether one of the functions that handle signals now has raised it."""
-    handlers = [signal.getsignal(number) for number in _SIGNALS]
-    codes = {getattr(handler, "__code__", None) for handler in handlers}
+    codes = {_code_of(signal.getsignal(number)) for number in _SIGNALS}
     entry = error.__traceback__
     while entry is not None:
         if entry.tb_frame.f_code in codes:
             return True
         entry = entry.tb_next
     return False
+
+
+def _code_of(handler: Any) -> CodeType | None:
+    """The code of a signal's handler, also of a partial one or of an object that's called. None for Python's own."""
+    if isinstance(handler, functools.partial):
+        return _code_of(handler.func)
+    if not hasattr(handler, "__code__"):
+        handler = vars(type(handler)).get("__call__")
+    code = getattr(handler, "__code__", None)
+    return code if type(code) is CodeType else None
 
 
 def is_the_calls_own(error: BaseException, functions: set[CodeType]) -> bool:

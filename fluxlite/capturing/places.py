@@ -13,7 +13,7 @@ this, where `w` is changed in place:
 call `w`                       `o.h`                       afterwards
 ==== ========================= =========================== ==========================================================
 1st  found, used where it is   found, used where it is     `o.h` has been assigned to: a `Rebinding`, newly rebound
-2nd  the same                  carried: an input           the first run of its kind; there's nothing to compare
+2nd  the same                  carried: an input           it did otherwise than the 1st, which found `o.h` outside
 3rd  the same                  carried                     it did what the 2nd did: from notes to a replay
 4th  changed in place          copied in, a new one put    a replay
 ==== ========================= =========================== ==========================================================
@@ -124,6 +124,8 @@ class Container(NamedTuple):
         """What a message calls the thing under this key."""
         if self.class_name:
             return f"{self.class_name}.{key}"
+        if self.keys is None and len(self.box) != len(self.values):
+            return f"the length of a {type(self.box).__name__}"
         return f"[{key!r}] of a {type(self.box).__name__}"
 
 
@@ -182,8 +184,8 @@ class Places:
     def carry(self, carried: set[tuple[int, Any]]) -> None:
         """The places that earlier runs have given new arrays: those that are found again."""
         values = [place for place in self.values if place.which() in carried and isinstance(place.value, np.generic)]
-        for place in values:
-            self.values.remove(place)
+        taken = set(map(id, values))
+        self.values = [place for place in self.values if id(place) not in taken]
         items = [place for container in self.containers for place in container.numbers_at(carried)]
         self.arrays += [*values, *items]
         self.carried = [place for place in self.arrays if place.which() in carried]

@@ -119,7 +119,7 @@ class Plan:
 
         The replay calls this. `values` are its variables.
         """
-        if isinstance(error, CaptureError):
+        if isinstance(error, CaptureError) and "before" in values:
             with uninterrupted():
                 values["before"].put_back()
             return

@@ -48,6 +48,8 @@ def users_line() -> Line:
     if frame is None:
         return Line("an unknown line")
     file = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    if "ipykernel_" in frame.f_code.co_filename or file.startswith("<ipython"):  # a notebook's cells have no names
+        file = "the cell"
     return Line(f"{file}, line {frame.f_lineno}")
 
 

@@ -5,6 +5,7 @@ notes hold the forward pass, the backward pass and the optimizer's step alike. T
 buffer from then on; a view of it needs no call, since it shows whatever is in the buffer.
 """
 
+import collections
 import functools
 import inspect
 import opcode
@@ -83,12 +84,13 @@ def _note_of(x: Any) -> Any:
 
 def replaced(x: Any, replace: Callable[[Any], Any]) -> Any:
     """`x`, nested tuples, lists and dicts, with ``replace(part)`` for each captured array or number in it."""
-    kind = type(x)
-    if kind is CapturedNumber or isinstance(x, CapturedArray):
+    if type(x) is CapturedNumber or isinstance(x, CapturedArray):
         return replace(x)
-    if kind is tuple or kind is list:
-        return kind([replaced(part, replace) for part in x])
-    if kind is dict:
+    if isinstance(x, tuple):  # also one with names
+        return tuple([replaced(part, replace) for part in x])
+    if isinstance(x, (list, collections.deque)):
+        return [replaced(part, replace) for part in x]
+    if type(x) is dict:
         return {key: replaced(part, replace) for key, part in x.items()}
     return x
 
@@ -701,9 +703,9 @@ class CapturedGenerator:
 def generators_of(calls: list[Call]) -> list:
     """The generators that these calls draw from."""
     found: dict[int, Any] = {}
-    for call in calls:
-        if call.kind == "draw":
-            generator = _generator_of(call)
+    for one in calls:
+        if one.kind == "draw":
+            generator = _generator_of(one)
             found[id(generator)] = generator
     return list(found.values())
 

@@ -102,6 +102,11 @@ class Search:
     # -- arrays and what's ours ----------------------------------------------------------------------------------------
 
     def _array(self, x: np.ndarray) -> None:
+        if x.dtype.hasobject and not x.flags.c_contiguous:  # its parts in a row would be a copy
+            raise CaptureError(
+                f"captured(step): the step reaches an array of Python's objects, of shape {x.shape}, that doesn't lie "
+                "in order: np.ascontiguousarray(x)"
+            )
         if x.dtype.hasobject:  # Python's own, one by one
             self._container(x.reshape(-1))
         else:
@@ -230,8 +235,8 @@ class Search:
             self.places.sizes.append((base, len(vars(base))))
             for name, value in list(vars(base).items()):
                 self._waiting += _functions_in(value)
-                is_read = name in self.names and not _is_dunder(name)
-                if (is_read or _is_special_method(name, value)) and (id(base), name) not in self._met:
+                is_named = name in self.names and not _is_dunder(name)
+                if (is_named or _is_special_method(name, value)) and (id(base), name) not in self._met:
                     self._met.add((id(base), name))
                     self._class_attribute(base, name, value)
 

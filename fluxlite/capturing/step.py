@@ -2,6 +2,7 @@
 
 import functools
 import os
+import sys
 import threading
 import types
 import weakref
@@ -80,7 +81,7 @@ class CapturedStep:
 
     def __init__(self, step: Callable, check: int) -> None:
         self.__qualname__ = type(step).__name__  # a partial has no name of its own
-        functools.update_wrapper(self, step)
+        functools.update_wrapper(self, step, updated=())  # its attributes: see __getattr__
         self.eager = step
         self.check = check
         self._lock = threading.RLock()  # two threads would write into the same buffers
@@ -110,6 +111,12 @@ class CapturedStep:
             return self
         return types.MethodType(self, owner)
 
+    def __getattr__(self, name: str) -> Any:
+        """What the step itself has, but for what we have under that name."""
+        if name.startswith("__") or name == "eager":
+            raise AttributeError(name)
+        return getattr(self.eager, name)
+
     def __repr__(self) -> str:
         return f"captured({self.__qualname__})"
 
@@ -117,6 +124,9 @@ class CapturedStep:
         return CapturedStep(self.eager, self.check)  # functions aren't copied either; the copy records for itself
 
     def __reduce__(self) -> Any:
+        module = sys.modules.get(getattr(self, "__module__", ""))
+        if getattr(module, self.__qualname__, None) is self:  # under a decorator: pickle finds it by name
+            return self.__qualname__
         return captured, (self.eager, self.check)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

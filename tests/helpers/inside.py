@@ -23,6 +23,7 @@ NAMES = {
     "autodiff.tracked": "name_of plain",
     "autodiff.backward": "pull_back",
     "saving.files": "FileFormatError",
+    "capturing.interrupts": "uninterrupted",
     "data.loader": "AHEAD MovedLoader done_ahead",
     "devices.base": "SETTINGS DeviceID Functional",
     "devices.selection": "BACKENDS Backend choose preference_file stored_backend",

@@ -2,6 +2,7 @@
 
 import dis
 import enum
+import functools
 import itertools
 import signal
 import sys
@@ -9,6 +10,7 @@ import types
 
 import numpy as np
 import pytest
+from inside import uninterrupted
 
 import fluxlite as fl
 
@@ -348,6 +350,54 @@ def test_ctrl_c_while_arrays_are_put_back_waits_until_all_are():
         fl.captured(step)(X)
     assert own.a is arrays[0] and own.b is arrays[1], "the run is undone"
     assert (own.a == 1).all() and (own.b == 0).all()
+
+
+class Raising:
+    def __call__(self, number, frame):
+        raise TimeoutError
+
+
+def raise_it(error, number, frame):
+    raise error
+
+
+@pytest.mark.parametrize("handler", [Raising(), functools.partial(raise_it, TimeoutError)])
+def test_a_handler_of_any_kind_is_not_the_steps_own_error(handler):
+    before = signal.signal(signal.SIGINT, handler)
+    w = np.ones(3)
+
+    def step(x):
+        w[...] = w * 2
+        signal.raise_signal(signal.SIGINT)
+        return x * 1
+
+    try:
+        with pytest.raises(TimeoutError):
+            fl.captured(step)(X)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (w == 1).all()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="there's one signal only")
+def test_of_two_signals_that_wait_none_is_lost():
+    came = []
+
+    def note(number, frame):
+        came.append(number)
+        raise KeyboardInterrupt
+
+    numbers = (signal.SIGINT, signal.SIGUSR1)
+    before = [signal.signal(number, note) for number in numbers]
+    try:
+        with pytest.raises(KeyboardInterrupt), uninterrupted():
+            for number in numbers:
+                signal.raise_signal(number)
+            assert came == []
+    finally:
+        for number, handler in zip(numbers, before):
+            signal.signal(number, handler)
+    assert sorted(came) == sorted(numbers)
 
 
 def interrupted_while_recording(run, x, wanted, files):

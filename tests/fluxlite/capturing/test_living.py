@@ -197,6 +197,34 @@ def test_copies_and_pickles_record_for_themselves():
     assert (again(X) == X * 2).all()
 
 
+@fl.captured
+def doubled(x):
+    return x * 2
+
+
+def test_a_decorated_function_is_pickled_by_its_name():
+    assert pickle.loads(pickle.dumps(doubled)) is doubled
+
+
+class Named:
+    clear = "the step's own"
+    note = "also the step's own"
+
+    def __call__(self, x):
+        return x * 2
+
+
+def test_a_steps_attributes_are_there_and_hide_nothing():
+    run = fl.captured(Named())
+    for _ in range(3):
+        run(X)
+    run.clear()
+    assert run.plans == {}
+    assert run.note == "also the step's own"
+    with pytest.raises(AttributeError):
+        run.no_such_name  # noqa: B018
+
+
 def test_it_explains_itself_and_forgets():
     step = fl.captured(lambda x: np.tanh(x @ np.ones_like(x).T) * 2)
     assert "no replay yet" in step.explain()
