@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..scenes.scene import widen
+
 # The host, waiting, the GPU and the rest, in all pictures. They can be told apart without colour vision.
 BLUE, ORANGE, GREEN, GREY = "#2577b5", "#c4501a", "#0b8163", "#767676"
 
@@ -68,10 +70,16 @@ def plots(rows: int = 1, columns: int = 1, height: float = 4.0, width: float = 9
 def projector(on: bool = True) -> None:
     """Draw for the last row of a classroom: larger letters and thicker lines, in all pictures from now on.
 
+    Pictures that move become as wide as the page.
+
     >>> projector()
     >>> projector(False)
     """
-    _STYLE.update({"font.size": 17, "lines.linewidth": 4} if on else {"font.size": 13, "lines.linewidth": 2})
+    widen(on)
+    if on:
+        _STYLE.update({"font.size": 17, "lines.linewidth": 4})
+    else:
+        _STYLE.update({"font.size": 13, "lines.linewidth": 2})
 
 
 class Picture:

@@ -131,7 +131,7 @@ class Scene:
         script = text_of("scene.js").replace("KEYS", text_of("keys.js"))
         packed = {
             "page": page,
-            "style": f"{text_of('picture.css')} {text_of('scene.css')}",
+            "style": f"{text_of('picture.css')} {text_of('scene.css')}{_for_the_last_row}",
             "script": script,
             "data": self.data(),
         }
@@ -145,6 +145,15 @@ class Scene:
 
     def __repr__(self) -> str:
         return self.sentences[self.state]
+
+
+_for_the_last_row = ""
+
+
+def widen(on: bool) -> None:
+    """From now on, scenes are as wide as the page, with larger letters, so that a class can read them; or as usual."""
+    global _for_the_last_row
+    _for_the_last_row = " .fluxlite-scene { max-width: none; font-size: 1.35em; }" if on else ""
 
 
 @functools.cache

@@ -1,6 +1,9 @@
 """The course's moving pictures: their words are computed, and they say what the numbers say."""
 
+import base64
+import json
 import re
+import zlib
 
 import numpy as np
 import pytest
@@ -8,12 +11,14 @@ import pytest
 import fluxlite as fl
 from fluxlite.devices.receipts import duration
 from fluxlite_course import crossing
+from fluxlite_course.draw import projector
 from fluxlite_course.lesson00.pictures import race
 from fluxlite_course.lesson00.pictures import step as one_step
 from fluxlite_course.lesson01.pictures import copy_times
 from fluxlite_course.lesson03.pictures import RATES, balls, path
 from fluxlite_course.lesson07.pictures import DIGITS, crossing_lines, two_lines, wave_lanes
 from fluxlite_course.lesson12.pictures import busy
+from fluxlite_course.scenes import Scene, drawing
 from fluxlite_course.scenes.lanes import RIGHT
 
 
@@ -155,3 +160,19 @@ def test_a_copy_from_card_to_card_says_so_and_so_does_who_waits(two_cards):
     told = [words for words in drawn if words.startswith("copy of 1.05 MB from card 0 to card 1: ")]
     assert len(told) == receipt.device_to_device.count == 2
     assert any(words.startswith("card 1 waits: ") for words in drawn)
+
+
+def test_a_projector_makes_scenes_as_wide_as_the_page():
+    def style():
+        page = Scene(drawing(100, 50, "An empty picture"), [], ["Nothing to see."])._repr_html_()
+        packed = base64.b64decode(re.search('text/plain">([^<]+)<', page)[1])
+        return json.loads(zlib.decompress(packed, -15))["style"]
+
+    usual = style()
+    projector()
+    try:
+        wide = style()
+    finally:
+        projector(False)
+    assert wide.startswith(usual) and "max-width: none" in wide.removeprefix(usual)
+    assert style() == usual
