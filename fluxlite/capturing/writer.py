@@ -87,7 +87,7 @@ class Writer:
             return f"{function}({arguments})"
         out = self.name(call.out)
         if call.kind == "scalar":
-            return f"copyto({out}, {function}({', '.join(map(self._scalar, call.args))}))"
+            return f"{out}[()] = {function}({', '.join(map(self._scalar, call.args))})"
         if call.kind == "ufunc" and not keywords and call.function not in (np.maximum, np.minimum):
             return f"{function}({arguments}, {out})"  # quicker than out=, which NumPy wants for those two
         if call.kind == "reduce" and not call.kwargs.keys() - {"axis", "keepdims"}:
