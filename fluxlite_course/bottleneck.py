@@ -6,7 +6,7 @@ cards is `links.ring`. That a shuffled batch has to be gathered is in the model;
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
