@@ -113,7 +113,7 @@ def _map(settings: list[Setting]) -> Iterator[Part]:
         class_ = "box" if look == "box" else f"{look} band"
         yield Part("path", class_=class_, d=Each(_outline(each) for each in corners))
     # The dot stands at the prices, so the words stand between them.
-    yield label(_PRICES(76), _STARTS(3) + 5, "the orders took most", "host bold middle")
+    yield label(_PRICES(81), _STARTS(3) + 5, "the orders took most", "host bold middle")
     yield label(_PRICES(33), _STARTS(7) + 5, "starting up took most", "rest bold middle")
     yield label(_PRICES(27), _STARTS(3) + 5, "something else did", "middle")
     yield label(_PRICES(105), _STARTS(9) + 5, "more than 13.6 s: it can't be", "middle")
