@@ -16,7 +16,7 @@ from ..kit.guesses import question, questions
 from .pictures import CARD, crossing_lines, times_of_waves
 
 _INK, _PAPER = "#1c1c1c", "#ffffff"  # the page is a sheet of paper, in dark themes, too
-_PALE = {BLUE: "#dbe9f5", GREEN: "#d5ebe4", GREY: "#f1f1f1"}
+_PALE = {GREEN: "#bfe0d5", GREY: "#e4e4e4"}  # dark themes make images a little lighter
 _HIGH = 0.155  # of the upper half: an option's row
 _WIDE = 92  # letters in a line
 
