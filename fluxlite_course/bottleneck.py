@@ -6,7 +6,7 @@ cards is `links.ring`. That a shuffled batch has to be gathered is in the model;
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ ORDERS = ("in order", "shuffled")
 _SHOWN, _SETTLED = 3, 9  # how many steps are drawn, and after how many one is like the next
 _WHO = {"host": "The host", "copy": "Copying", "compute": "Computing", "network": "The network"}
 _NAMES = {"copy": "copies to"}
-_NARROW, _JOINED, _FULL = 5, 24, 0.97  # pixels, and the share of the time from which on nobody sees gaps
+_NARROW, _FULL = 5, 0.97  # pixels, and the share of the time from which on nobody sees gaps
 Example = Callable[[int, int, str], tuple[Any, Any, Any, Any, Any]]
 
 
@@ -155,13 +155,14 @@ class _Drawn:
         self.pieces = one.pieces or (Piece("step", 0.0, one.orders, one.compute),)
         self.orders: list[list[Box]] = []
         self.computed: list[list[Box]] = []
-        self.others: list[Box] = []
+        self.others: list[Box] = []  # the host's packing, copies, exchanges
         self.free = 0.0  # when the GPU is
 
     def step(self, n: int, begin: float, asks: float, start: float) -> None:
         """Step `n`, whose host begins, and asks from `asks` on; its computing begins at `start` at the earliest."""
-        packs = [Box("host", begin, asks, "host", f"the host {self.packs} batch {n}", str(n))] if asks > begin else []
-        self.orders.append(packs)
+        if asks > begin:
+            self.others.append(Box("host", begin, asks, "host", f"the host {self.packs} batch {n}", str(n)))
+        self.orders.append([])
         self.computed.append([])
         self.free = max(self.free, start)
         for piece in self.pieces:
@@ -180,33 +181,34 @@ class _Drawn:
             self.others.append(Box(lane, begin, end, look, f"{says} {n}", str(n)))
 
     def all(self) -> list[Box]:
-        """All of them, those that would be too narrow to see joined, and between them what waits."""
+        """A box for each step in each lane, and between them what waits."""
         steps = [*self.orders, *self.computed]
         end = max(box.end for step in steps for box in step)
-        found = [box for step in steps for box in _joined(step, (RIGHT - LEFT) / end)]
-        # Between two orders of a step, the host does its own work.
-        asks = [(step[0].begin, step[-1].end) for step in self.orders]
-        works = [(box.begin, box.end) for box in found if box.lane == "compute"]
-        for lane, who, spans in (("host", "the host", asks), ("compute", "the GPU", works)):
-            waits = [(a, b) for a, b in gaps(spans, 0.0, spans[-1][1]) if b - a > end / (RIGHT - LEFT)]
+        scale = (RIGHT - LEFT) / end
+        found = [*(_joined(step, scale) for step in steps), *self.others]
+        for lane, who in (("host", "the host"), ("compute", "the GPU")):
+            works = [(box.begin, box.end) for box in found if box.lane == lane]
+            until = max(box.end for step in steps for box in step if box.lane == lane)
+            waits = [(a, b) for a, b in gaps(works, 0.0, until) if (b - a) * scale > 1]
             found += [Box(lane, a, b, "waits", f"{who} waits") for a, b in waits]
-        return [*found, *self.others]
+        return found
 
 
-def _joined(step: list[Box], scale: float) -> Iterator[Box]:
-    """A step's boxes in a lane. Those that would be narrow, at so many pixels a second, are joined to wider ones."""
-    span = step[-1].end - step[0].begin
-    spent = span if step[0].lane == "host" else sum(box.end - box.begin for box in step)
-    if span * scale / len(step) >= _NARROW:
-        yield from step
-        return
-    # Where there are no gaps to be seen, one box will do. Else some, each as long as all that it stands for.
-    count = 1 if spent > _FULL * span else max(1, round(span * scale / _JOINED))
-    for place in range(count):
-        some = step[len(step) * place // count : len(step) * (place + 1) // count]
-        length = span if count == 1 else sum(box.end - box.begin for box in some)
-        says = f"{many(len(some), 'launch', 'launches')} of step {some[0].mark}"
-        yield some[0]._replace(end=some[0].begin + length, says=says)
+def _joined(step: list[Box], scale: float) -> Box:
+    """A step's boxes in a lane as one, at so many pixels a second: readable at a glance, whatever is in it.
+
+    It's as long as all that it stands for. The seams between its launches are its texture, where there's room.
+    """
+    begin, span = step[0].begin, step[-1].end - step[0].begin
+    spent = sum(box.end - box.begin for box in step)
+    ends = [begin + so_far for so_far in itertools.accumulate(box.end - box.begin for box in step[:-1])]
+    if step[0].lane == "host" or spent > _FULL * span:  # between two orders, the host does its own work
+        spent = span
+        ends = [box.end for box in step[:-1]]
+    has_room = spent * scale / len(step) >= _NARROW
+    seams = tuple(ends) if has_room else ()
+    says = f"step {step[0].mark}: {many(len(step), 'launch', 'launches')}, {duration(spent)} in all"
+    return step[0]._replace(end=begin + spent, says=says, seams=seams)
 
 
 def busiest(

@@ -57,8 +57,7 @@ class Crossover:
         right = self.smallest
         if right is None or right == min(self.cpu) or not self.is_compared:
             return None
-        below, above = (math.log(self.faster[size]) for size in (right // 2, right))
-        return right / 2 * 2 ** (below / (below - above))  # straight lines on logarithmic axes
+        return crossing_of(self.cpu, self.gpu)
 
     @property
     def conclusion(self) -> str:
@@ -104,16 +103,38 @@ class Crossover:
 _BOTTOM = 326  # of the axes: with its knobs, the picture fits a small screen
 
 
-def axes_of(sizes: Iterable[int]) -> tuple[Axis, Axis]:
-    """The axes of a picture of `lines`, for sizes and for times in seconds."""
-    return Axis(min(sizes), max(sizes), 108, 592, log=True), Axis(1e-5, 2, _BOTTOM, 66, log=True)
+def crossing_of(cpu: Times, gpu: Times) -> float | None:
+    """From which size on the GPU stays faster, on straight lines between the sizes, both axes logarithmic.
+
+    None if it isn't faster at the largest size, or if it is at each.
+
+    >>> slow, fast = fl.Seconds(2e-3, "recorded"), fl.Seconds(1e-3, "simulated")
+    >>> crossing_of({1: fast, 4: slow}, {1: slow, 4: fast})
+    2.0
+    """
+    faster = [math.log(float(cpu[size]) / float(gpu[size])) for size in cpu]
+    losses = [place for place, ratio in enumerate(faster) if ratio <= 0]
+    if not losses or losses[-1] == len(faster) - 1:
+        return None
+    place, sizes = losses[-1], list(cpu)
+    left, right = sizes[place], sizes[place + 1]
+    share = faster[place] / (faster[place] - faster[place + 1])
+    return float(left * (right / left) ** share)
+
+
+def axes_of(sizes: Iterable[int], shortest: float = 1e-5, longest: float = 2) -> tuple[Axis, Axis]:
+    """The axes of a picture of `lines`, for sizes, and for times in seconds from the `shortest` to the `longest`."""
+    return Axis(min(sizes), max(sizes), 108, 592, log=True), Axis(shortest, longest, _BOTTOM, 66, log=True)
 
 
 def lines(
-    cpu: Sequence[Times], gpu: Sequence[Times], about: str, card: Any, ticks: Sequence[int] = ()
+    cpu: Sequence[Times], gpu: Sequence[Times], about: str, card: Any, ticks: Sequence[int] = (), *limits: float
 ) -> Iterator[Part]:
-    """A picture's parts: in each state a line for a CPU's times by size and one for a card's, with axes and a key."""
-    xs, ys = axes_of(sizes := list(cpu[0]))
+    """A picture's parts: in each state a line for a CPU's times by size and one for a card's, with axes and a key.
+
+    `limits` are the shortest and the longest time that's on the axis.
+    """
+    xs, ys = axes_of(sizes := list(cpu[0]), *limits)
     yield Part("path", class_="grid", d="".join(f"M92 {ys(time)}H622" for time in ys.round_numbers()))
     yield from across(xs, _BOTTOM, about, ticks or sizes, "{:,}".format if ticks else str)
     yield from upward(ys, 92, "", text=duration)

@@ -46,9 +46,10 @@ def read_off(size, times):
     elsewhere = None if _reads_as(times, most) else _size_of(times, right)
     no_copies = crossover(1024, copies=False).faster[last]
     only_ordered = crossover(1024, copies=False, wait=False).faster[last]
+    other_batches = _of_other_batches(size, times)
     refuse({
         "size and times have changed places": times == right.smallest and _reads_as(size, most),
-        f"{size:g} is the size for a batch of {_batches(size, times)}": _batches(size, times),
+        other_batches: other_batches,
         f"at {size:g} the CPU is still faster": right.faster.get(size, 2) <= 1,
         f"{size:g} isn't a size in the table": size not in SIZES,
         "the GPU starts to win at a different size in the table": size != right.smallest,
@@ -69,9 +70,16 @@ def _size_of(times, table):
     return next((size for size, ratio in table.faster.items() if f"{ratio:.1f}" == f"{times:.1f}"), None)
 
 
-def _batches(size, times):
-    """The other batches for which the table has this size, in words. If it can be told, only that with this ratio."""
+def _of_other_batches(size, times):
+    """What a batch other than 1,024 has to do with these figures, in words: with both, or with the size alone."""
     others = {batch: crossover(batch) for batch in BATCHES if batch != 1024}
     found = [batch for batch, table in others.items() if size == table.smallest]
     both = [batch for batch in found if _near(times, others[batch].faster[SIZES[-1]])]
-    return " or ".join(map(str, both or found))
+    if both:
+        return f"{size:g} and {times:g} times are the figures for a batch of {_either(both)}"
+    return f"{size:g} is the size for a batch of {_either(found)}" if found else ""
+
+
+def _either(numbers):
+    *first, last = map(str, numbers)
+    return f"{', '.join(first)} or {last}" if first else last

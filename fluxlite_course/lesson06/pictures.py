@@ -59,7 +59,8 @@ def time_bars(times: Mapping[str, Seconds | float], blue: str = "", zoom: bool =
     begins = [0.0, *itertools.accumulate(seconds)] if in_turn else [0.0] * len(seconds)
     most = sum(seconds) if in_turn else max(seconds)
     zooms = [10**power for power in range(math.ceil(math.log10(most / min(seconds)) - 1e-9))] if zoom else [1]
-    said = " ".join(f"{name}: {duration(took)} {took.kind}." for name, took in kept.items())
+    every = " ".join(f"{name}: {duration(took)} {took.kind}." for name, took in kept.items())
+    said = _caption(kept, blue, in_turn) if len(kept) > 2 else every
     parts, sentences = list[Part](), [said]
     for row, (name, took) in enumerate(kept.items()):
         look = "host" if blue and name.startswith(blue) else "gpu" if took.kind == "simulated" else "rest"
@@ -75,7 +76,20 @@ def time_bars(times: Mapping[str, Seconds | float], blue: str = "", zoom: bool =
         sentences.append(f"{said} Zoomed in {by:,} times: {reaches[-1]}.")
     parts.append(label(_RIGHT, bottom - 8, Each(reaches), "bold end"))
     knobs = [Knob("zoom", [f"× {by:,}" for by in zooms], slider=True, ms=900, press="× 10")] if zoom else []
-    return Scene(drawing(640, bottom, "Times as bars", *parts), knobs, sentences)
+    return Scene(drawing(640, bottom, f"Times as bars. {every}", *parts), knobs, sentences)
+
+
+def _caption(times: Mapping[str, Seconds], blue: str, in_turn: bool) -> str:
+    """What many bars come to: each says its own time, and so does the picture's name for a screen reader."""
+    kind = next(iter(times.values())).kind
+    if in_turn:
+        total, share = sum(times.values()), sum(took for name, took in times.items() if name.startswith(blue))
+        return f"In all: {duration(total)} {kind}. Blue, {blue}: {duration(share)}, {share / total:.0%}."
+    longest, shortest = (choose(times, key=times.__getitem__) for choose in (max, min))
+    return (
+        f"The longest: {longest}, {duration(times[longest])} {times[longest].kind}. "
+        f"The shortest: {shortest}, {duration(times[shortest])} {times[shortest].kind}."
+    )
 
 
 def _bar(y: float, name: str, time: Seconds, look: str, begin: float, shares: list[float]) -> Iterator[Part]:

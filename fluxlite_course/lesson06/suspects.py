@@ -46,23 +46,26 @@ class Setting(NamedTuple):
 
 
 def trial() -> Scene:
-    """The suspects of the 13.6 seconds, each with a slider from what it costs today to what it may have cost in 2018.
+    """The suspects of the 13.6 seconds, each with a knob from what it costs today to what it may have cost in 2018.
+
+    Dragging the dot on the map moves the two sliders.
 
     >>> trial().at(**{"starting up": "10 s"})
     'Starting up took 10 s more. 96,000 orders of 15 µs took 1.4 s, and 16,224 copies of 13 µs 0.2 s. ...'
     """
-    chosen = list(itertools.product(STARTING, A_LAUNCH, A_COPY))
+    chosen = [(s, launch, copy) for copy, s, launch in itertools.product(A_COPY, STARTING, A_LAUNCH)]
     settings = [Setting(s, LAUNCHES * launch * 1e-6, COPIES * copy * 1e-6) for s, launch, copy in chosen]
     picture = drawing(
         640, 462, "The 13.6 seconds: how much of them each suspect explains, and who took most, by their prices",
-        *_filled_bar(settings), *_map(settings), *_here(chosen),
+        *_filled_bar(settings), Part("g", *_map(settings), *_here(chosen), data_drag="both"),
     )  # fmt: skip
     knobs = [
+        Knob("one copy", [f"{copy} µs" for copy in A_COPY]),
         Knob("starting up", [f"{s:g} s" for s in STARTING], slider=True),
         Knob("one order", [f"{launch} µs" for launch in A_LAUNCH], slider=True),
-        Knob("one copy", [f"{copy} µs" for copy in A_COPY]),
     ]
-    return Scene(picture, knobs, [_sentence(*each) for each in zip(chosen, settings)], [1, 0, 0])
+    places = [(_PRICES(launch), _STARTS(starting)) for starting, launch, _ in chosen]
+    return Scene(picture, knobs, [_sentence(*each) for each in zip(chosen, settings)], [0, 1, 0], along=places)
 
 
 def _sentence(chosen: tuple[float, float, float], found: Setting) -> str:
@@ -109,11 +112,11 @@ def _map(settings: list[Setting]) -> Iterator[Part]:
     for look, corners in regions.items():
         class_ = "box" if look == "box" else f"{look} band"
         yield Part("path", class_=class_, d=Each(_outline(each) for each in corners))
-    yield label(_PRICES(100), _STARTS(1.6), "the orders took most", "host bold middle")
-    yield label(_PRICES(35), _STARTS(7.6), "starting up took most", "rest bold middle")
-    yield label(_PRICES(36), _STARTS(1.3), "something else did", "middle")
-    yield label(_PRICES(108), _STARTS(9.5), "more than 13.6 s:", "middle")
-    yield label(_PRICES(108), _STARTS(8.4), "it can't be", "middle")
+    # The dot stands at the prices, so the words stand between them.
+    yield label(_PRICES(81), _STARTS(3) + 5, "the orders took most", "host bold middle")
+    yield label(_PRICES(33), _STARTS(7) + 5, "starting up took most", "rest bold middle")
+    yield label(_PRICES(27), _STARTS(3) + 5, "something else did", "middle")
+    yield label(_PRICES(105), _STARTS(9) + 5, "more than 13.6 s: it can't be", "middle")
     yield from across(_PRICES, _STARTS.begin, "one order, µs")
     yield from upward(_STARTS, _PRICES.begin, "starting up, s")
 
@@ -129,3 +132,5 @@ def _here(chosen: Sequence[tuple[float, float, float]]) -> Iterator[Part]:
     xs = Each(_PRICES(launch) for _, launch, _ in chosen)
     ys = Each(_STARTS(starting) for starting, _, _ in chosen)
     yield Part("circle", class_="ink glide", r=8, cx=xs, cy=ys)
+    wide, high = _PRICES.end - _PRICES.begin, _STARTS.begin - _STARTS.end
+    yield Part("rect", class_="field", x=_PRICES.begin, y=_STARTS.end, width=wide, height=high)

@@ -56,54 +56,6 @@ def _launches_for(predict, n):
     return r.launches
 
 
-@puzzle("07-1", counts="launches", par=237)
-def sequence_loss_with_a_par(sequence_loss):
-    return _same_loss(sequence_loss)[-1]
-
-
-@exercise("07.2", "out of the loop", look_at="what does the next step need, and what could wait?")
-def sequence_loss(sequence_loss):
-    one, r = _same_loss(sequence_loss)
-    products, sums = r.launched["matmul"], r.launched["mean"] + r.launched["sum"]
-    if r.launches > LAUNCHES:
-        refuse({
-            "there's a loop over the waves: more waves take more launches": r.launches > 2 * one.launches,
-            "the loss is still computed in each step; np.stack makes one array of 20": sums >= 20,
-            "a product too many is in the loop: is it the one with w2? No next step needs that": products > PRODUCTS,
-            "the products are those that it takes. What else could be done at once, or left out?": True,
-        }, f"{r.launches} launches, {products} of them for products", f"at most {LAUNCHES} launches")  # fmt: skip
-    if products > PRODUCTS:
-        return f"{r.launches} launches, though {products} of them are for products: there's more than one way"
-    return "the loop has only what the next step needs, so 20 products with w2 became one"
-
-
-def _same_loss(sequence_loss):
-    """The receipts of a learner's loss and its gradient, for one wave and for 16, if both are right."""
-    function(sequence_loss, "sequence_loss")
-    receipts = []
-    for n in (1, 16):
-        x, y, w1, w2 = problem(waves=n, seed=2)
-        arrays = fl.gpu((w1, w2, x, y))
-        with unchanged("sequence_loss", **dict(zip(("w1", "w2", "x", "y"), arrays))):
-            (found, grads), r = call(_with_gradients, sequence_loss, *arrays)
-        wanted, wanted_grads = _with_gradients(_loss, w1, w2, x, y)
-        words = "a loss is one number, and returned alone: the check asks for its gradient"
-        wrong_if(isinstance(found, tuple) or found is None or np.shape(found) != (), words, brief(found), "shape ()")
-        back = r.device_to_host
-        brought, words = back.bytes > FEW_BYTES, "arrays were copied to the host: let them stay on the GPU"
-        wrong_if(brought, words, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
-        expect(found, wanted, "that's not the loss that it returned before", {
-            "you also take the mean over the 20 steps: sum them": wanted / 20,
-            "the ½ is missing": 2 * wanted,
-            "you sum over the waves: see section 2": n * wanted,
-        }, before=f"{many(n, 'wave')}: ", rtol=1e-3, atol=1e-8)  # fmt: skip
-        for name, got, want in zip(("w1", "w2"), grads, wanted_grads):
-            words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
-            wrong_if(not same(got, want, **_NEAR), words, look_at="h stays what step made it: no .data, no new zeros")
-        receipts.append(r)
-    return receipts
-
-
 @puzzle("07-2", counts="launches", par=2)
 def epoch_with_a_par(make_epoch):
     return _same_epochs(make_epoch)
@@ -159,6 +111,54 @@ def _expect_epoch(before, found, mine, ours):
     for name, got, want in zip(("w1", "w2"), mine, (w1, w2)):
         words = f"{before}the loss is right, but {name} isn't: an epoch changes it in place, after each step"
         wrong_if(not same(got, want, **_NEAR), words, look_at="w1[...] -= 0.1 * g1")
+
+
+@puzzle("07-1", counts="launches", par=237)
+def sequence_loss_with_a_par(sequence_loss):
+    return _same_loss(sequence_loss)[-1]
+
+
+@exercise("07.2", "out of the loop", look_at="what does the next step need, and what could wait?")
+def sequence_loss(sequence_loss):
+    one, r = _same_loss(sequence_loss)
+    products, sums = r.launched["matmul"], r.launched["mean"] + r.launched["sum"]
+    if r.launches > LAUNCHES:
+        refuse({
+            "there's a loop over the waves: more waves take more launches": r.launches > 2 * one.launches,
+            "the loss is still computed in each step; np.stack makes one array of 20": sums >= 20,
+            "a product too many is in the loop: is it the one with w2? No next step needs that": products > PRODUCTS,
+            "the products are those that it takes. What else could be done at once, or left out?": True,
+        }, f"{r.launches} launches, {products} of them for products", f"at most {LAUNCHES} launches")  # fmt: skip
+    if products > PRODUCTS:
+        return f"{r.launches} launches, though {products} of them are for products: there's more than one way"
+    return "the loop has only what the next step needs, so 20 products with w2 became one"
+
+
+def _same_loss(sequence_loss):
+    """The receipts of a learner's loss and its gradient, for one wave and for 16, if both are right."""
+    function(sequence_loss, "sequence_loss")
+    receipts = []
+    for n in (1, 16):
+        x, y, w1, w2 = problem(waves=n, seed=2)
+        arrays = fl.gpu((w1, w2, x, y))
+        with unchanged("sequence_loss", **dict(zip(("w1", "w2", "x", "y"), arrays))):
+            (found, grads), r = call(_with_gradients, sequence_loss, *arrays)
+        wanted, wanted_grads = _with_gradients(_loss, w1, w2, x, y)
+        words = "a loss is one number, and returned alone: the check asks for its gradient"
+        wrong_if(isinstance(found, tuple) or found is None or np.shape(found) != (), words, brief(found), "shape ()")
+        back = r.device_to_host
+        brought, words = back.bytes > FEW_BYTES, "arrays were copied to the host: let them stay on the GPU"
+        wrong_if(brought, words, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")
+        expect(found, wanted, "that's not the loss that it returned before", {
+            "you also take the mean over the 20 steps: sum them": wanted / 20,
+            "the ½ is missing": 2 * wanted,
+            "you sum over the waves: see More, Sum or mean?": n * wanted,
+        }, before=f"{many(n, 'wave')}: ", rtol=1e-3, atol=1e-8)  # fmt: skip
+        for name, got, want in zip(("w1", "w2"), grads, wanted_grads):
+            words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
+            wrong_if(not same(got, want, **_NEAR), words, look_at="h stays what step made it: no .data, no new zeros")
+        receipts.append(r)
+    return receipts
 
 
 def _epoch(x, y, w1, w2, rate=0.1):

@@ -22,6 +22,7 @@ REPLAYED = WAVES[:9]  # up to 65,536: a capture copies what it finds, and that t
 DIGITS = (1, 4, 16, 64, 256, 1024, 4096)
 STEPS = 20  # in an epoch
 RECORDED = 2  # so many calls of a captured step are recorded; later ones are replays
+_SPARE = 2  # so many times as long as the longest time is the axis's end
 _TICKS = {1, 64, 1024, 65_536, 1_048_576}
 
 
@@ -35,7 +36,9 @@ def wave_lanes(*batch: int) -> Scene:
         # A row of x has a wave's point and its memory, so this step makes no array that `training_step` doesn't make.
         return loss, problem()[2:], fl.Descent(0.1), np.zeros((n, 1 + width), dtype), np.zeros((n, 1), dtype)
 
-    return busiest(one_step, width=6, batch=batch, feeding="stays on the GPU")
+    scene = busiest(one_step, width=6, batch=batch, feeding="stays on the GPU")
+    scene.knobs = [knob._replace(name="waves") if knob.name == "batch" else knob for knob in scene.knobs]
+    return scene
 
 
 def digits_step(n: int) -> tuple[Callable[..., None], tuple[Any, ...]]:
@@ -98,16 +101,21 @@ def crossing_lines(what: str = "waves", replayed: bool = False) -> Scene:
     >>> crossing_lines().at(waves="65,536")
     '65,536 waves at once. The CPU takes ... The T4 is faster, by a factor of about 9.9.'
     """
-    if replayed:
-        cpu = {n: recorded("step of a replayed epoch", name="xeon-replays", hidden=6, batch=n) for n in REPLAYED}
-        return two_lines(cpu, {n: simulated_replay(n) for n in REPLAYED}, what)
     if what == "waves":
-        cpu = {n: recorded("training step", name="amd-epyc-waves", hidden=6, batch=n) for n in WAVES}
-        return two_lines(cpu, {n: simulated(6, n, CARD, copies=False) for n in WAVES}, what)
+        return two_lines(*times_of_waves(replayed), what)
     cpu = {n: recorded("digits step", name="xeon-digits", batch=n) for n in DIGITS}
     steps = {n: digits_step(n) for n in DIGITS}
     gpu = {n: fl.estimate(run, *taken, like=CARD, shapes_only=True).seconds for n, (run, taken) in steps.items()}
     return two_lines(cpu, gpu, what)
+
+
+def times_of_waves(replayed: bool = False) -> tuple[Times, Times]:
+    """How long a training step takes a server's CPU and a T4, by how many waves are trained at once."""
+    if replayed:
+        cpu = {n: recorded("step of a replayed epoch", name="xeon-replays", hidden=6, batch=n) for n in REPLAYED}
+        return cpu, {n: simulated_replay(n) for n in REPLAYED}
+    cpu = {n: recorded("training step", name="amd-epyc-waves", hidden=6, batch=n) for n in WAVES}
+    return cpu, {n: simulated(6, n, CARD, copies=False) for n in WAVES}
 
 
 def two_lines(cpu: Times, gpu: Times, what: str) -> Scene:
@@ -117,7 +125,9 @@ def two_lines(cpu: Times, gpu: Times, what: str) -> Scene:
     >>> two_lines({1: slow, 4: slow}, {1: fast, 4: fast}, "waves")
     1 wave at once. The CPU takes 1 ms (recorded), the T4 100 µs (simulated). The T4 is faster, by a factor of about 10.
     """
-    xs, ys = axes_of(cpu)
+    times = [float(time) for line in (cpu, gpu) for time in line.values()]
+    limits = min(times) / _SPARE, max(times) * _SPARE
+    xs, ys = axes_of(cpu, *limits)
     gaps = Each(f"M{xs(n)} {ys(float(cpu[n]))}V{ys(float(gpu[n]))}" for n in cpu)
     ratios = [float(cpu[n]) / float(gpu[n]) for n in cpu]
     # Where it's about the same, neither is named.
@@ -126,7 +136,7 @@ def two_lines(cpu: Times, gpu: Times, what: str) -> Scene:
     picture = drawing(
         640, 396, f"Time of a training step, by the number of {what} trained at once, both axes logarithmic",
         Part("path", class_="gap", d=gaps),
-        *lines([cpu] * states, [gpu] * states, f"{what} at once", "NVIDIA T4, simulated", ticks),
+        *lines([cpu] * states, [gpu] * states, f"{what} at once", "NVIDIA T4, simulated", ticks, *limits),
         label(622, 24, Each(f"× {factor:.2g}" if name else "" for name, factor in faster), "bold big end"),
         label(622, 50, Each(f"{name} is faster" if name else "about the same" for name, _ in faster), "end"),
     )  # fmt: skip

@@ -99,8 +99,11 @@ class Lanes:
             inside = [box for box in kept if box.lane == row.lane]
             looks = {look: [_box(box, where) for box in inside if box.look == look] for look in LOOKS}
             parts = [Part("g", *drawn, class_=f"op {look}") for look, drawn in looks.items() if drawn]
-            cuts = "".join(f"M{where(time):g} {BOX - 6}v6" for box in inside for time in box.seams)
-            parts += [Part("path", class_="seams", d=cuts)] if cuts else []
+            for look in looks:
+                times = [time for box in inside if box.look == look for time in box.seams]
+                cuts = "".join(f"M{where(time):g} {BOX - 6}v6" for time in times)
+                class_ = "seams host" if look == "host" else "seams"
+                parts += [Part("path", class_=class_, d=cuts)] if cuts else []
             parts += [part for box in inside for part in _mark(box, where)] if marks else []
             if parts:
                 kind = None if row.kind == "simulated" else row.kind

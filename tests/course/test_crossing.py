@@ -50,6 +50,18 @@ def test_lines_that_do_not_cross():
         c.draw(Figure().subplots())
 
 
+def test_the_crossing_lies_between_sizes_of_any_distance():
+    def line(*seconds):
+        return dict(zip((1, 8, 64), (fl.Seconds(each, "recorded") for each in seconds)))
+
+    flat = line(1.0, 1.0, 1.0)
+    assert crossing.crossing_of(line(0.5, 2.0, 4.0), flat) == pytest.approx(8**0.5)
+    assert crossing.crossing_of(line(0.5, 1.0, 4.0), flat) == pytest.approx(8)
+    assert crossing.crossing_of(line(2.0, 0.5, 2.0), flat) == pytest.approx(8 * 8**0.5)
+    assert crossing.crossing_of(line(0.5, 0.5, 0.5), flat) is None
+    assert crossing.crossing_of(line(2.0, 2.0, 2.0), flat) is None
+
+
 # -- the card's line --------------------------------------------------------------------------------------------------
 
 

@@ -119,7 +119,7 @@ def test_what_lesson_07_says_of_its_lines():
     assert "T4 is faster, by a factor of about 9.9" in waves.at(waves="65,536")
     factor = float(re.search(r"T4 is faster, by a factor of about (\d+)", digits.at(digits="1,024"))[1])
     assert factor > 5 and len(digits.sentences) == len(DIGITS)
-    assert "host is the busiest" in lanes.at(batch="4,096") and "Computing" in lanes.at(batch="1,048,576")
+    assert "host is the busiest" in lanes.at(waves="4,096") and "Computing" in lanes.at(waves="1,048,576")
 
 
 @pytest.fixture

@@ -37,6 +37,16 @@ def test_each_bar_says_its_value_and_its_kind():
     assert [look for look, _ in bars] == ["rest", "gpu", "host"] and scene.knobs == []
     widths = np.array([float(width) for _, width in bars])
     assert widths / widths[0] == pytest.approx([1, 2.05 / 13.6, 0.17 / 13.6], abs=1e-3)
+    every = "published: 13.6 s published. simulated: 2.05 s simulated. recorded: 0.17 s recorded."
+    assert scene.picture.attributes["aria-label"] == f"Times as bars. {every}"
+    assert repr(scene) == "The longest: published, 13.6 s published. The shortest: recorded, 0.17 s recorded."
+
+
+def test_bars_in_turn_say_what_they_come_to():
+    phases = {
+        name: fl.Seconds(seconds, "measured") for name, seconds in (("start", 2), ("train: 1", 1), ("train: 2", 1))
+    }
+    assert repr(time_bars(phases, blue="train", in_turn=True)) == "In all: 4 s measured. Blue, train: 2 s, 50%."
 
 
 def test_the_button_is_pressed_until_the_shortest_bar_is_there():
@@ -59,7 +69,7 @@ def test_where_no_program_can_be_started_its_phases_are_recorded_ones(no_program
     phases = program_phases()
     assert list(phases)[0].startswith("start Python") and "train: 199 epochs" in phases
     assert all(seconds > 0 and seconds.kind == "recorded" for seconds in phases.values())
-    assert "import Matplotlib" in repr(time_bars(phases)) and "measured" not in repr(time_bars(phases))
+    assert "recorded" in repr(time_bars(phases)) and "measured" not in repr(time_bars(phases))
 
 
 # -- lesson 09's pictures --------------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ def test_the_report_has_the_learners_own_guesses_and_checks(tmp_path, capsys):
     assert "Why was the GPU slower, in 2018? I said b, and it is a or c: it wasn't the bytes" in page
     assert "1 wave at once." in page and "The CPU is faster" in page
     assert "65,536 waves at once." in page and "The T4 is faster" in page
-    assert "The lines cross at a hidden size of about" in page
+    assert "With an order for each operation, the lines cross at about 4,900 waves at once.\n" in page
+    assert "With one order, replayed, the lines cross at about 610 waves at once.\n" in page
     assert (tmp_path / "my-gpu-report.txt").read_text(encoding="utf-8") == f"{page}\n"
     assert (tmp_path / "my-gpu-report.png").read_bytes().startswith(b"\x89PNG")
 
@@ -32,10 +33,20 @@ def test_the_report_says_the_verdict_in_the_same_words_to_each_guess(letter):
     assert "Guesses: 1, 1 of them right." in page
 
 
+def test_the_report_says_what_was_guessed_of_the_crossings():
+    guess("07-B", "a")
+    guess("07-E", "b")
+    page = str(report())
+    assert "about 4,900 waves at once. I guessed: 10.\n" in page
+    assert "about 610 waves at once. I guessed: hundreds.\n" in page
+
+
 @pytest.mark.parametrize("letter", ["$\\frac{$", "\udc00", "z"])
 def test_the_report_shows_no_letter_that_is_no_option(letter, tmp_path):
-    progress.keep("guesses", "00-A", letter)
-    assert "I said" not in str(report())
+    for id in ("00-A", "07-B", "07-E"):
+        progress.keep("guesses", id, letter)
+    page = str(report())
+    assert "I said" not in page and "I guessed" not in page
 
 
 def test_the_stored_page_is_full_and_nothing_sticks_out(tmp_path):
