@@ -144,7 +144,7 @@ test_a_puzzle_counts_only_for_the_two_numbers_of_any_matrix = played(
     ("05-1", "steps", lambda x, W: [1.0004 * number for number in steps(x, W)], "isn't what it was"),
     ("05-1", "steps", lambda x, W: steps(x, W, finish=lambda *both: both), "they're still on the GPU"),
     ("05-1", "steps", lambda x, W: steps(x[::2], W), "the sum isn't what it was"),
-    ("05-1", "steps", lambda x, W: steps(x.astype(np.float16), W.astype(np.float16)), "the sum isn't what it was"),
+    ("05-1", "steps", lambda x, W: steps(x.astype(np.float16), W.astype(np.float16)), "isn't what it was"),
     ("05-1", "steps", lambda x, W: steps(x, W)[:1], "steps returns two numbers"),
     ("05-1", "steps", lambda x, W: steps(fl.cpu(x), fl.cpu(W)), "whole arrays came back to the host"),
     ("05-1", "steps", lambda x, W: fl.cpu(steps(x, W, finish=lambda *both: np.stack(both))), "1 copy, 1 wait"),
