@@ -115,8 +115,8 @@ class Lanes:
             high = 6.0 if box.look == "waits" else BOX * box.share
             y = self.tops[box.lane] + ((BOX - high) / 2 if box.look == "waits" else BOX - high)
             r = min(_ROUNDED.get(box.look, 0.0), width / 2)
-            along, end = f"{width - 2 * r:g}", f"a{r:g} {r:g} 0 0 1 0 {high:g}" if r else f"v{high:g}"
-            back = f"a{r:g} {r:g} 0 0 1 0 {-high:g}" if r else ""
+            along, end = f"{width - 2 * r:g}", f"a{r:g} {high / 2:g} 0 0 1 0 {high:g}" if r else f"v{high:g}"
+            back = f"a{r:g} {high / 2:g} 0 0 1 0 {-high:g}" if r else ""
             drawn[box.look] = drawn.get(box.look, "") + f"M{x + r:g} {y:g}h{along}{end}h-{along}{back}z"
         for look, d in drawn.items():
             yield Part("path", class_="rest" if look == "queue" else f"op {look}", d=d)

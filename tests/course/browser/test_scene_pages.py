@@ -110,10 +110,8 @@ def test_a_race_that_ends_early_stops_there_and_its_slider_shows_its_own_time_an
     page, scene = opened("race"), living["race"]
     slider = page.locator(".slide", has_text="time")
     page.get_by_role("button", name="play").click()
-    page.wait_for_function("[...document.querySelectorAll('button')].some(b => b.textContent === '❚❚ pause')")
-    page.wait_for_function(
-        "[...document.querySelectorAll('button')].some(b => b.textContent === '▶ play')", timeout=60_000
-    )
+    page.get_by_role("button", name="pause").wait_for()
+    page.get_by_role("button", name="play").wait_for(timeout=60_000)
     own = scene.shown[scene.settings.index({**scene.settings[-1], "waves trained at once": "1"})]
     assert own == "431 µs" and slider.locator("output").inner_text() == own
     at, most = (int(slider.locator("input").evaluate(f"slider => slider.{name}")) for name in ("value", "max"))
