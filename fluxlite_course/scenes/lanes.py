@@ -112,12 +112,15 @@ class Lanes:
         drawn: dict[str, str] = {}
         for box in found:
             x, width = _place(box, where)
-            high = 6.0 if box.look == "waits" else BOX * box.share
-            y = self.tops[box.lane] + ((BOX - high) / 2 if box.look == "waits" else BOX - high)
+            high, y = BOX * box.share, self.tops[box.lane] + BOX * (1 - box.share)
+            if box.look == "waits":
+                high, y = 6.0, self.tops[box.lane] + (BOX - 6.0) / 2
             r = min(_ROUNDED.get(box.look, 0.0), width / 2)
-            along, end = f"{width - 2 * r:g}", f"a{r:g} {high / 2:g} 0 0 1 0 {high:g}" if r else f"v{high:g}"
-            back = f"a{r:g} {high / 2:g} 0 0 1 0 {-high:g}" if r else ""
-            drawn[box.look] = drawn.get(box.look, "") + f"M{x + r:g} {y:g}h{along}{end}h-{along}{back}z"
+            down, up = f"v{high:g}", ""
+            if r:
+                down, up = [f"a{r:g} {high / 2:g} 0 0 1 0 {way:g}" for way in (high, -high)]
+            along = f"{width - 2 * r:g}"
+            drawn[box.look] = drawn.get(box.look, "") + f"M{x + r:g} {y:g}h{along}{down}h-{along}{up}z"
         for look, d in drawn.items():
             yield Part("path", class_="rest" if look == "queue" else f"op {look}", d=d)
 
