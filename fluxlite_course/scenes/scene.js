@@ -41,7 +41,7 @@ const start = (root) => {
     const state = number(chosen);
     for (const [part, name, values, which] of data.moves) put(parts[part], name, values[which[state]]);
     says.textContent = data.says[state].map((phrase) => data.phrases[phrase]).join(" ");
-    if (data.shown.length) {
+    if (data.shown?.length) {
       const last = [...root.querySelectorAll(".slide")].at(-1);
       last.querySelector("output").textContent = data.shown[state];
       last.querySelector("input").setAttribute("aria-valuetext", data.shown[state]);
@@ -190,7 +190,7 @@ const start = (root) => {
     // A race that ends earlier than others has nothing more to show, though there are moments left.
     const isOver = () => {
       if (chosen[k] === options.length - 1) return true;
-      if (!data.shown.length || k !== data.knobs.length - 1) return false;
+      if (!data.shown?.length || k !== data.knobs.length - 1) return false;
       const state = number(chosen), end = state + options.length - 1 - chosen[k];
       return data.along[state] === data.along[end] && data.shown[state] === data.shown[end];
     };
