@@ -18,7 +18,6 @@ from IPython.display import display
 
 from fluxlite.devices import devices
 from fluxlite.devices.receipts import clock, clocked, receipt
-from fluxlite.messages import at_words, said
 from simgpu.events import Event, listeners
 
 from ..scenes.machine import machine
@@ -60,12 +59,14 @@ class DeviceMagics(Magics):
     def machine(self, line: str, cell: str) -> Any:
         """Run a cell, and show what it did: two memories and the copies between them, the queue, who waits for whom.
 
-        With ``%%machine guess``, you first say where the first copy goes; what the library has to say about it is
-        folded away below. It needs a simulated GPU, which knows what it does when.
+        With ``%%machine guess``, you first say where the first copy goes; what the cell and the library print is
+        folded away below. With ``%%machine memories``, the memories are drawn even if nothing is copied. It needs a
+        simulated GPU, which knows what it does when.
         """
-        if line.strip() not in ("", "guess"):
-            raise UsageError(f"it's %%machine or %%machine guess, not %%machine {line.strip()}")
-        guess = bool(line.strip())
+        word = line.strip()
+        if word not in ("", "guess", "memories"):
+            raise UsageError(f"it's %%machine, %%machine guess or %%machine memories, not %%machine {word}")
+        guess = word == "guess"
         run, name = _compile(self.shell, cell)
         lines: list[int] = []  # the cell's line of each event, even if a function of another cell asked for it
 
@@ -76,33 +77,35 @@ class DeviceMagics(Magics):
             if getattr(event.device, "estimate", None) is None:  # an estimate's events aren't in our receipt
                 lines.append(1 if frame is None else frame.f_lineno)
 
-        used = sum(gpu.memory().used or 0 for gpu in devices())
+        before = _used()
         listeners.append(note)
         try:
-            with receipt() as seen, _notices_for_later(guess) as later:
+            with receipt() as seen, _printed_for_later(guess) as later:
                 value = run()
         finally:
             listeners.remove(note)
         if value is not None:
             display(value)
         if not lines and devices():
+            print(*later, end="")
             print("Nothing to draw: this cell asked nothing of the GPU.")
         elif seen.simulated_seconds is None:
+            print(*later, end="")
             print("Nothing to draw: %%machine needs a simulated GPU. Run fl.simulate_gpu(), and then this cell again.")
         else:
-            scene = machine(seen, cell, lines, guess, used)
+            scene = machine(seen, cell, lines, guess, (before, _used()), memories=word == "memories")
             if not later:
                 return scene
             display(scene)
-            summary = "What fluxlite said about it, for when you have guessed"
+            summary = "What was printed, for when you have guessed"
             text = "".join(later)
             publish(text, f"<details><summary>{summary}</summary><pre>{html.escape(text)}</pre></details>")
 
 
 @contextlib.contextmanager
-def _notices_for_later(keep: bool) -> Iterator[list[str]]:
-    """With `keep`, notices aren't printed, since they'd give a question's answer away; what else is printed, is."""
-    before, later = set(said), list[str]()
+def _printed_for_later(keep: bool) -> Iterator[list[str]]:
+    """With `keep`, nothing is printed, since a value or a notice gives a question's answer away. An error prints it."""
+    later: list[str] = []
     if not keep:
         yield later
         return
@@ -110,14 +113,15 @@ def _notices_for_later(keep: bool) -> Iterator[list[str]]:
     try:
         with contextlib.redirect_stdout(printed):
             yield later
-    finally:
-        text = printed.getvalue()
-        for notice in [said[key] for key in said if key not in before]:
-            words = at_words(notice, indent="  ") + "\n"
-            if words in text:
-                later.append(words)
-                text = text.replace(words, "", 1)
-        print(text, end="")
+    except BaseException:
+        print(printed.getvalue(), end="")
+        raise
+    later += [printed.getvalue()] if printed.getvalue() else []
+
+
+def _used() -> int:
+    """How many bytes of the GPUs' memory are in use."""
+    return sum(gpu.memory().used or 0 for gpu in devices())
 
 
 def _wait() -> None:

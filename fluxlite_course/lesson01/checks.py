@@ -93,7 +93,7 @@ def run(run):
     function(run, "run")
     for steps in (25, 6):
         _run_for(run, steps, *normal(steps, (64, 8), (8, 8)))
-    return "1 copy back instead of 25, and the host waits only once"
+    return "1 copy back instead of one for each step, and the host waits only once"
 
 
 def _run_for(run, steps, now, W):

@@ -110,6 +110,23 @@ class Lanes:
                 at = f"translate(0 {self.tops[row.lane]})"
                 yield Part("g", *parts, class_=kind, data_lane=row.lane, transform=at)
 
+    def shadows(self, found: Iterable[Box], where: Callable[[float], float]) -> Iterator[Part]:
+        """All boxes at once, faintly: what's still to come."""
+        drawn: dict[str, str] = {}
+        for box in found:
+            x, width = _place(box, where)
+            high, y = BOX * box.share, self.tops[box.lane] + BOX * (1 - box.share)
+            if box.look == "waits":
+                high, y = 6.0, self.tops[box.lane] + (BOX - 6.0) / 2
+            r = min(_ROUNDED.get(box.look, 0.0), width / 2)
+            down, up = f"v{high:g}", ""
+            if r:
+                down, up = [f"a{r:g} {high / 2:g} 0 0 1 0 {way:g}" for way in (high, -high)]
+            along = f"{width - 2 * r:g}"
+            drawn[box.look] = drawn.get(box.look, "") + f"M{x + r:g} {y:g}h{along}{down}h-{along}{up}z"
+        for look, d in drawn.items():
+            yield Part("path", class_="rest" if look == "queue" else f"op {look}", d=d)
+
     def busiest(self, lane: Any) -> Iterator[Part]:
         """A frame around the busiest lane, in each state, and the word."""
         for row in self.rows:
@@ -210,14 +227,14 @@ def film(
     title: str, lanes: Lanes, settings: Sequence[Sequence[Box]], times: Sequence[Time], sentences: Sequence[str], *,
     about: str, knobs: Sequence[Knob] = (), which: Sequence[int] = (), above: Iterable[Part] = (), ms: int = 300,
     names: Sequence[str] = (), telling: Sequence[int] = (), first: Sequence[int] = (),
-    where: Callable[[float], float] | None = None,
+    where: Callable[[float], float] | None = None, is_foretold: bool = False,
 ) -> Scene:  # fmt: skip
     """Lanes in which time goes on: boxes appear from left to right, and dragging moves the time.
 
     `settings` has boxes, and `which` says for each setting of the other `knobs` which of them are shown; `times` are
     the moments. Where an axis has another end than the first one's, the boxes are drawn smaller. `where` replaces an
     even axis, and then no numbers stand at it. `about` says what the axis counts; `names`, what each state's time is
-    called.
+    called, in the picture and at the slider. If it `is_foretold`, all boxes are there from the beginning, faintly.
     """
     base = times[0].end[0]
     place: Callable[[float], float] = where or Axis(0, base, LEFT, RIGHT).__call__
@@ -232,17 +249,19 @@ def film(
         moved = Each(f"translate({LEFT - LEFT * scale:.4g} 0) scale({scale:.5g} 1)" for scale in scales)
         drawn = Part("g", drawn, transform=moved, class_="glide")
     words = names or [time.name for _, time in states]
+    later = list(lanes.shadows(settings[0], place)) if is_foretold else []
     axis = [] if where else lanes.axis(base if is_even else Each(ends))
     units = Each(f"{unit_of(end)[0]}, {about}" for end in ends)
     waits = any(box.look == "waits" for found in settings for box in found)
     key = lanes.key(about if where else units[0] if is_even else units, waits)
     picture = drawing(
         640, lanes.bottom + FOOT, title, *above, *lanes.names(), *axis, *key,
+        *([Part("g", *later, class_="faint")] if later else []),
         Part("g", *_past_and_now(lanes, drawn, xs, words), data_drag=""),
     )  # fmt: skip
     picture.attributes["role"] = "group"  # an image would have no parts for a screen reader
     time = Knob("time", [time.name for time in times], slider=True, ms=ms)
-    return Scene(picture, [*knobs, time], sentences, first, telling, along=xs)
+    return Scene(picture, [*knobs, time], sentences, first, telling, along=xs, shown=names)
 
 
 def _past_and_now(lanes: Lanes, drawn: Part, xs: Sequence[float], words: Sequence[str]) -> Iterator[Part]:
@@ -266,11 +285,12 @@ def until_the_loser(ends: Sequence[float], step: float, span: float) -> list[Tim
     >>> times[-1].now == [9e-6, 40e-6]
     True
     """
-    share = 0.8  # of the width, where the even steps end
     nows = [number * step for number in range(round(span / step) + 1)]
-    axes = [span / share] * len(nows)
     last = max(ends)
     count = math.ceil(math.log(last / span) / math.log(_FASTER)) if last > span else 0
+    # Where the even steps end. With this share of the width, now moves on as evenly as a slider over the moments.
+    share = (len(nows) - 1) / (len(nows) - 1 + count) if count else 0.8
+    axes = [span / share] * len(nows)
     for number in range(1, count + 1):
         nows.append(span * (last / span) ** (number / count))
         axes.append(max(axes[0], nows[-1] / (share + (1 - share) * number / count)))

@@ -1,12 +1,12 @@
 """The living machine: what a cell did, moment by moment, from its receipt. ``%%machine`` above a cell shows it.
 
-The line that runs, the two memories if something is copied, and the lanes. The cell itself is right above.
+The cell's lines, the two memories if something is copied, and the lanes.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simgpu.events import DEVICE_TO_HOST, HOST_TO_DEVICE
+from simgpu.events import DEVICE_TO_HOST, HOST_TO_DEVICE, LAUNCH
 from simgpu.profile import Receipt, duration
 
 from .lanes import TOP, Lanes, Row, film
@@ -19,14 +19,19 @@ QUESTION = "Where does the first copy go?"
 GUESSES = ("not yet", "to the GPU", "back to the host", "no copy at all")
 _HOST, _GPU, _BOX, _HIGH = 8, 434, 198, 150  # where the two boxes begin, how wide and how high they are
 _ARROWS = {HOST_TO_DEVICE: "M214 {}h204l-12 -9v18l12 -9", DEVICE_TO_HOST: "M426 {}h-204l12 -9v18l-12 -9"}
-_LINE, _LONGEST = 24, 58  # the height of the line that runs, and how many letters it has room for
+_LINE, _LONGEST = 24, 58  # the height of a line of the cell, and how many letters it has room for
+_MOST_LINES = 5  # a longer cell shows only the line that runs
 
 
-def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = False, used: int = 0) -> Scene:
+def machine(
+    receipt: Receipt, source: str, lines: Sequence[int], guess: bool = False, used: tuple[int, int] = (0, 0),
+    memories: bool = False,
+) -> Scene:  # fmt: skip
     """What a cell did: its `source`, two memories, the lanes. `lines` has the cell's line of each event.
 
-    `used` is how many bytes of the GPU's memory were in use before. With `guess`, you say where the first copy goes
-    before you see it. The receipt has events of a simulated GPU, with their times.
+    `used` is how many bytes of the GPU's memory were in use before, and after. With `guess`, you say where the first
+    copy goes before you see it. With `memories`, they're drawn even if nothing is copied, and with them the latest
+    result. The receipt has events of a simulated GPU, with their times.
 
     >>> r = fl.estimate(lambda x: x + x, np.ones(4, np.float32)).receipt
     >>> machine(r, "y = x + x", lines=[1])
@@ -37,18 +42,21 @@ def machine(receipt: Receipt, source: str, lines: Sequence[int], guess: bool = F
     more = f" The first {MOST_EVENTS} events; {program.more:,} more followed." * bool(program.more)
     said = [f"After {duration(now.time)} simulated ({card}): {now.said}{more}" for now in nows]
     code = source.rstrip().splitlines()
-    has_copies = any(moment.kind in _ARROWS for moment in program.moments)
-    top = 8 + _LINE * (len(code) > 1)
-    below = top + (_HIGH + 10 if guess or has_copies else 0)
+    has_memories = guess or memories or any(moment.kind in _ARROWS for moment in program.moments)
+    shown = 0 if len(code) < 2 else len(code) if len(code) <= _MOST_LINES else 1
+    top = 8 + _LINE * shown
+    below = top + (_HIGH + 10 if has_memories else 0)
     again = len(GUESSES) if guess else 1
-    above = [_running(nows * again, code)] * (len(code) > 1)
-    if guess or has_copies:
+    above = [_running(nows * again, code, shown)] * bool(shown)
+    if has_memories:
         above += [*_memories(top, used, nows * again), *_travels(program, nows * again, top)]
+    if memories:
+        above.append(_latest(program, nows * again, top))
     scene = film(
         f"A cell, and what it did on the host and on the GPU, simulated ({card})",
         Lanes([Row(lane, lane) for lane in program.lanes], below + TOP), [[*program.boxes(), *program.queue()]],
         moments_of(program.times), said * again, about=_about(program, card), which=[0] * again, ms=600, above=above,
-        knobs=[Knob(QUESTION, GUESSES, picked=True)] if guess else (), where=program.where(),
+        knobs=[Knob(QUESTION, GUESSES, picked=True)] if guess else (), where=program.where(), is_foretold=True,
         telling=[GUESSES.index(_right(program)), len(nows) - 1] if guess else (),
     )  # fmt: skip
     if guess:
@@ -78,7 +86,7 @@ def _ask(scene: Scene, program: Program, times: int, top: int) -> None:
                        for n, (verdict, said) in enumerate(zip(each, scene.sentences))]  # fmt: skip
     only = Each((int(n >= times),) * 2 for n in range(len(each)))
     hidden = Part("g", *scene.picture.inside, data_n=1)
-    asked = Part("g", *_frames(top, 0), data_n=0)
+    asked = Part("g", *_frames(top, "memory"), data_n=0)
     asked.inside.append(_choices(top))
     scene.picture.inside = [Part("g", asked, hidden, only=only)]
     whole = int(scene.picture.attributes["viewBox"].split()[3])
@@ -97,36 +105,49 @@ def _choices(top: int) -> Part:
     return Part("g", *choices)
 
 
-def _running(nows: list[Now], code: list[str]) -> Part:
-    """The line that runs, and its number."""
+def _running(nows: list[Now], code: list[str], shown: int) -> Part:
+    """The cell's lines, and a bar behind the one that runs; or only that one, if just one is shown."""
     numbers = [min(max(now.line, 1), len(code)) for now in nows]
-    lines = [code[number - 1].strip() for number in numbers]
-    shown = [line if len(line) <= _LONGEST else f"{line[: _LONGEST - 2]} …" for line in lines]
-    return Part(
-        "g", Part("rect", class_="host faint", x=_HOST, y=1, width=_GPU + _BOX - _HOST, height=_LINE, rx=4),
-        label(_HOST + 12, 18, Each(f"line {number}" for number in numbers), "small"),
-        label(_HOST + 70, 18, Each(line.replace(" ", "\xa0") for line in shown), "code"),
-    )  # fmt: skip
+    bar = Part("rect", class_="host faint", x=_HOST, y=1, width=_GPU + _BOX - _HOST, height=_LINE, rx=4)
+    if shown == 1:
+        words = Each(_short(code[number - 1].strip()) for number in numbers)
+        written = [label(_HOST + 12, 18, Each(f"line {number}" for number in numbers), "small"),
+                   label(_HOST + 70, 18, words, "code")]  # fmt: skip
+    else:
+        bar.attributes |= {"class": "host faint glide"}
+        bar.attributes |= {"transform": Each(f"translate(0 {_LINE * (number - 1)})" for number in numbers)}
+        written = []
+        for number, line in enumerate(code):
+            y = 18 + _LINE * number
+            written += [label(_HOST + 12, y, f"line {number + 1}", "small"), label(_HOST + 70, y, _short(line), "code")]
+    return Part("g", bar, *written)
 
 
-def _frames(top: int, used: int) -> Iterator[Part]:
-    before = f"{size(used)} in use before" if used else "memory"
-    for x, name, memory in ((_HOST, "host", "memory"), (_GPU, "GPU", before)):
+def _short(line: str) -> str:
+    """A line that has room, with all its spaces."""
+    short = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 2]} …"
+    return short.replace(" ", "\xa0")
+
+
+def _frames(top: int, used: Each | str) -> Iterator[Part]:
+    for x, name, memory in ((_HOST, "host", "memory"), (_GPU, "GPU", used)):
         yield Part("rect", class_=f"{name.lower()} line", x=x, y=top, rx=10, width=_BOX, height=_HIGH)
         yield label(x + 12, top + 22, name, f"bold {name.lower()}")
         yield label(x + _BOX - 12, top + 21, memory, "end small wide")
         yield Part("path", class_="grid", d=f"M{x + 10} {top + 116}h{_BOX - 20}")
 
 
-def _memories(top: int, used: int, nows: list[Now]) -> Iterator[Part]:
+def _memories(top: int, used: tuple[int, int], nows: list[Now]) -> Iterator[Part]:
     """The two memories, and what the host and the GPU do now."""
-    yield from _frames(top, used)
+    before, after = (f"{size(nbytes)} in use" for nbytes in used)
+    end = max(now.time for now in nows)
+    yield from _frames(top, Each(f"{after} after" if now.time >= end else f"{before} before" for now in nows))
     waits = Each(None if now.host == "waits" else "none" for now in nows)
     yield Part("rect", class_="wait line", x=_HOST, y=top, rx=10, width=_BOX, height=_HIGH, display=waits)
     looks = Each("bold wait" if now.host == "waits" else None for now in nows)
     yield label(_HOST + 12, top + 138, Each(now.host for now in nows), looks)
     looks = Each("bold wait" if now.gpu == "waits for orders" else None for now in nows)
-    yield label(Each(_GPU + (46 if now.works else 12) for now in nows), top + 138, Each(now.gpu for now in nows), looks)
+    yield label(_GPU + 46, top + 138, Each(now.gpu for now in nows), looks)  # beside the order that's carried out
     yield label(320, top + 114, Each(f"queue: {len(now.queue)}" for now in nows), "middle small")
 
 
@@ -145,6 +166,18 @@ def _travels(program: Program, nows: list[Now], top: int) -> Iterator[Part]:
             places = [_parcel(now, moment, min(landed[kind], 5), top + 31) for now in nows]
             yield _moving(size(moment.bytes), 84, places, "copy", dashes)
             landed[kind] += 1
+
+
+def _latest(program: Program, nows: list[Now], top: int) -> Part:
+    """The latest result, which stays in the GPU's memory."""
+    ends = [(moment.end, moment.name) for moment in program.moments if moment.kind == LAUNCH]
+    done = [[name for end, name in ends if end <= now.time] for now in nows]
+    words = Each(f"result of {names[-1][:12]}" if names else "" for names in done)
+    box = Part("g", Part("rect", width=_BOX - 24, height=24), class_="op compute")
+    return Part(
+        "g", box, label(_BOX / 2 - 12, 17, words, "middle small"), class_="glide",
+        transform=f"translate({_GPU + 12} {top + 87})", opacity=Each(int(bool(names)) for names in done),
+    )  # fmt: skip
 
 
 def _ticket(now: Now, n: int, moment: Any, y: int) -> tuple[int, int, bool]:

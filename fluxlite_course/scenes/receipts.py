@@ -23,6 +23,7 @@ _LANE = {"host": "host", "compute": "compute", "copies in": "copies to", "copies
 _LOOK = {"order": "host", "load": "load", "wait": "waits"}
 _CUT = 26  # how wide loading at a first use is drawn
 _TIMES = 48  # at most this many moments
+_SAME = 1e-12  # seconds: times are sums, and differ in their last digits
 
 
 def launches(receipt: Receipt) -> list[Moment]:
@@ -66,7 +67,7 @@ class Program:
         self.times = sorted({time or 0.0 for moment in self.moments for time in moment[:4]} | {0.0})
         self.end = self.times[-1]
         bars = [(bar, n) for n, moment in enumerate(self.moments) for bar in bars_of(moment) if bar.end > bar.start]
-        self.bars = list(_with_waits_in_one(bars))
+        self.bars = list(_with_waits_in_one(bars, self.moments))
 
     @property
     def lanes(self) -> list[str]:
@@ -167,15 +168,18 @@ def _with_graphs_in_one(
     return moments, kept, seams
 
 
-def _with_waits_in_one(bars: list[tuple[Any, int]]) -> Iterator[tuple[Any, int]]:
+def _with_waits_in_one(bars: list[tuple[Any, int]], moments: Sequence[Moment]) -> Iterator[tuple[Any, int]]:
     """The bars, but for a number that's read, one wait: for the GPU, and then for the copy."""
-    copies = {bar.start: bar for bar, _ in bars if bar.look == "wait"}
-    joined = {id(copies[bar.end]) for bar, _ in bars if bar.look == "wait" and bar.end in copies}
+    waits = [(bar, moments[n].kind == DEVICE_TO_HOST) for bar, n in bars if bar.look == "wait"]
+    copies = [bar for bar, is_copy in waits if is_copy]
+    copy_of = {id(bar): copy for bar, is_copy in waits if not is_copy
+               for copy in copies if abs(copy.start - bar.end) < _SAME}  # fmt: skip
+    joined = {id(copy) for copy in copy_of.values()}
     for bar, n in bars:
-        if bar.look == "wait" and bar.end in copies:
-            bar = bar._replace(end=copies[bar.end].end)
-        if id(bar) not in joined:
-            yield bar, n
+        if id(bar) in joined:
+            continue
+        copy = copy_of.get(id(bar))
+        yield bar if copy is None else bar._replace(end=copy.end), n
 
 
 def queue_time(moment: Moment) -> float:

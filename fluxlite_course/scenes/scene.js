@@ -41,6 +41,11 @@ const start = (root) => {
     const state = number(chosen);
     for (const [part, name, values, which] of data.moves) put(parts[part], name, values[which[state]]);
     says.textContent = data.says[state].map((phrase) => data.phrases[phrase]).join(" ");
+    if (data.shown?.length) {
+      const last = [...root.querySelectorAll(".slide")].at(-1);
+      last.querySelector("output").textContent = data.shown[state];
+      last.querySelector("input").setAttribute("aria-valuetext", data.shown[state]);
+    }
     reach();
   };
 
@@ -182,8 +187,15 @@ const start = (root) => {
       play.textContent = "▶ play";
       says.setAttribute("aria-live", "polite");
     };
+    // A race that ends earlier than others has nothing more to show, though there are moments left.
+    const isOver = () => {
+      if (chosen[k] === options.length - 1) return true;
+      if (!data.shown?.length || k !== data.knobs.length - 1) return false;
+      const state = number(chosen), end = state + options.length - 1 - chosen[k];
+      return data.along[state] === data.along[end] && data.shown[state] === data.shown[end];
+    };
     const step = () => {
-      if (chosen[k] === options.length - 1 || !root.isConnected) stop();
+      if (isOver() || !root.isConnected) stop();
       else set(chosen[k] + 1);
       show();
     };
@@ -191,7 +203,7 @@ const start = (root) => {
       if (timer) return stop();
       // Read out while it runs, it would never come to an end.
       says.setAttribute("aria-live", "off");
-      if (chosen[k] === options.length - 1) { set(0); show(); }
+      if (isOver()) { set(0); show(); }
       play.textContent = "❚❚ pause";
       timer = setInterval(step, ms);
     });

@@ -34,7 +34,8 @@ class Scene:
     `first` has each knob's position at first. `telling` has those of the state that's stored as an image, for pages
     without a kernel; unless you say which, films stand at their end. `along` has a place from left to right for each
     state: dragging on the picture, in its part with the attribute ``data-drag`` if there is one, moves the last knob to
-    the state whose place is the nearest. Places ``(x, y)`` move the last two knobs.
+    the state whose place is the nearest. Places ``(x, y)`` move the last two knobs. `shown` is what's written beside
+    the last knob in each state, where that isn't its option.
 
     As a cell's result, a scene is shown in the page, and moves there without a kernel. Its sentence stands below it,
     and screen readers read it; `at` gives them to you, and printing a scene prints the first one. Raises `ValueError`
@@ -55,6 +56,7 @@ class Scene:
     first: Sequence[int] = ()
     telling: Sequence[int] = ()
     along: Sequence[Any] = ()
+    shown: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.first = list(self.first) or [0] * len(self.knobs)
@@ -63,7 +65,7 @@ class Scene:
             self.telling = [len(knob.options) - 1 if knob.ms else at for knob, at in zip(self.knobs, self.first)]
         states = math.prod(len(knob.options) for knob in self.knobs)
         counts = {len(move.which) for move in moves(self.picture)} | {len(self.sentences)}
-        counts |= {len(self.along) or states}
+        counts |= {len(self.along) or states, len(self.shown) or states}
         if self.along and not any("data-drag" in part.attributes for part in self.picture.parts()):
             self.picture.attributes["data-drag"] = ""
         if counts != {states}:
@@ -98,7 +100,13 @@ class Scene:
         split = [re.split(r"(?<=[.;:]) ", said) for said in self.sentences]
         says = [[phrases.setdefault(phrase, len(phrases)) for phrase in said] for said in split]
         knobs = [[knob.name, list(knob.options), *knob[2:]] for knob in self.knobs]
-        about = {"knobs": knobs, "first": self.first, "moves": moves(self.picture), "along": self._places}
+        about = {
+            "knobs": knobs,
+            "first": self.first,
+            "moves": moves(self.picture),
+            "along": self._places,
+            "shown": self.shown,
+        }
         return {**about, "phrases": list(phrases), "says": says}
 
     @property

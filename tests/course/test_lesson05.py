@@ -11,7 +11,8 @@ from answers import not_right, played, right
 import fluxlite as fl
 from fluxlite_course.kit.exercises import judge
 from fluxlite_course.kit.puzzles import play
-from fluxlite_course.lesson05 import lanes
+from fluxlite_course.lesson05 import lanes, matrix
+from fluxlite_course.scenes.receipts import launches
 
 
 def stopwatch(before=True, after=True, clock=fl.clock, times=lambda seconds: seconds, warm_up=False):
@@ -143,7 +144,7 @@ test_a_puzzle_counts_only_for_the_two_numbers_of_any_matrix = played(
     ("05-1", "steps", lambda x, W: [1.0004 * number for number in steps(x, W)], "isn't what it was"),
     ("05-1", "steps", lambda x, W: steps(x, W, finish=lambda *both: both), "they're still on the GPU"),
     ("05-1", "steps", lambda x, W: steps(x[::2], W), "the sum isn't what it was"),
-    ("05-1", "steps", lambda x, W: steps(x.astype(np.float16), W.astype(np.float16)), "the sum isn't what it was"),
+    ("05-1", "steps", lambda x, W: steps(x.astype(np.float16), W.astype(np.float16)), "isn't what it was"),
     ("05-1", "steps", lambda x, W: steps(x, W)[:1], "steps returns two numbers"),
     ("05-1", "steps", lambda x, W: steps(fl.cpu(x), fl.cpu(W)), "whole arrays came back to the host"),
     ("05-1", "steps", lambda x, W: fl.cpu(steps(x, W, finish=lambda *both: np.stack(both))), "1 copy, 1 wait"),
@@ -178,6 +179,28 @@ def test_the_program_of_the_exercise_waits_as_often_as_the_check_says():
 
     waits = fl.estimate(program, np.ones((8, 4), np.float32), np.ones((4, 4), np.float32)).receipt.synchronizations
     assert waits == 5 and dict(judge("05.1", 1).rows)["yours"] == "1"
+
+
+def test_at_par_the_schedule_shows_the_two_waits_that_the_puzzle_counts():
+    fl.simulate_gpu(like="NVIDIA T4")
+    x, W = fl.gpu((np.ones((4096, 8), np.float32), np.ones((8, 8), np.float32) / 9))
+    steps(x, W)  # the first time, operations are loaded
+    fl.cuda.synchronize()
+    with fl.receipt() as r:
+        steps(x, W)
+    assert r.synchronizations == 2
+    assert "with 2 waits of the host, 56 µs" in lanes({"yours": r}).sentences[-1]
+
+
+def test_the_first_pictures_host_is_done_long_before_the_gpu_and_the_queue_is_never_empty():
+    large = matrix(1536)
+    with fl.receipt() as r:
+        for _ in range(8):
+            large + large
+        fl.cuda.synchronize()
+    moments = launches(r)
+    assert 5 * moments[-1].went_on < moments[-1].end
+    assert all(after.start == before.end for before, after in zip(moments, moments[1:]))
 
 
 def test_two_programs_have_one_axis_and_their_gaps_are_drawn():

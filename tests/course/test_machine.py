@@ -33,10 +33,16 @@ def test_each_state_says_what_the_receipt_says(receipt):
     assert scene.settings[-1]["time"] == duration(receipt.seconds)
 
 
-def test_the_line_that_runs_is_shown_and_the_cell_is_not_written_again(receipt):
+def written(scene):
+    return [part.text for part in scene.picture.parts() if part.attributes.get("class") == "code"]
+
+
+def test_a_short_cell_is_shown_with_a_bar_behind_the_line_that_runs_and_of_a_long_one_only_that_line(receipt):
     scene = machine(receipt, COPIES, LINES)
-    code = [part.text for part in scene.picture.parts() if part.attributes.get("class") == "code"]
-    (running,) = code
+    assert [line.replace("\xa0", " ") for line in written(scene)] == COPIES.splitlines()
+    (bar,) = [part for part in scene.picture.parts() if part.attributes.get("class") == "host faint glide"]
+    assert bar.attributes["transform"][0] == "translate(0 0)" and bar.attributes["transform"][-1] == "translate(0 48)"
+    (running,) = written(machine(receipt, COPIES + "\n" * 3 + "pass", LINES))
     shown = [line.replace("\xa0", " ") for line in running]
     assert shown[0] == COPIES.splitlines()[0] and shown[-1] == COPIES.splitlines()[-1]
     one_line = fl.estimate(lambda x: x + x, np.ones(4, np.float32)).receipt
@@ -48,6 +54,18 @@ def test_there_are_memories_only_where_something_is_copied(receipt):
     assert "memory" in machine(receipt, COPIES, LINES).picture.markup(0)
     only = fl.estimate(lambda x: x + x, np.ones(4, np.float32)).receipt
     assert "memory" not in machine(only, "y = x + x", [1]).picture.markup(0)
+    asked = machine(only, "y = x + x", [1], memories=True, used=(512, 1024)).picture
+    assert "512 B in use before" in asked.markup(0) and "result of add" not in asked.markup(0)
+    assert "1.02 kB in use after" in asked.markup(-1) and "result of add" in asked.markup(-1)
+
+
+def test_what_is_to_come_is_there_from_the_beginning_faintly(receipt):
+    scene = machine(receipt, COPIES, LINES)
+    (faint,) = [part for part in scene.picture.parts() if part.tag == "g" and part.attributes.get("class") == "faint"]
+    shadows = {part.attributes["class"]: part.attributes["d"].count("M") for part in faint.inside}
+    boxes = [part for part in scene.picture.parts() if part.attributes.get("class") == "op compute"]
+    assert shadows["op compute"] == sum(len(group.inside) for group in boxes) == 2
+    assert not any(type(part.attributes["d"]) is not str for part in faint.inside)
 
 
 def test_a_guess_hides_what_happens_until_it_is_made(receipt):

@@ -106,6 +106,18 @@ def test_the_script_draws_what_python_draws(opened, living, name):
         assert tidy(page, picture(page)) == tidy(page, scene.picture.markup(state)), f"state {state}"
 
 
+def test_a_race_that_ends_early_stops_there_and_its_slider_shows_its_own_time_and_place(opened, living):
+    page, scene = opened("race"), living["race"]
+    slider = page.locator(".slide", has_text="time")
+    page.get_by_role("button", name="play").click()
+    page.get_by_role("button", name="pause").wait_for()
+    page.get_by_role("button", name="play").wait_for(timeout=60_000)
+    own = scene.shown[scene.settings.index({**scene.settings[-1], "waves trained at once": "1"})]
+    assert own == "431 µs" and slider.locator("output").inner_text() == own
+    at, most = (int(slider.locator("input").evaluate(f"slider => slider.{name}")) for name in ("value", "max"))
+    assert at / most == pytest.approx((scene.along[at] - LEFT) / (RIGHT - LEFT), abs=1 / most)
+
+
 def choose(page, scene, name, option):
     knob = next(knob for knob in scene.knobs if knob.name == name)
     at = list(knob.options).index(option)
