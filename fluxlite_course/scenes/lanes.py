@@ -153,13 +153,12 @@ class Lanes:
 
 
 def _name(y: float, name: str) -> Part:
-    """A lane's name. On a narrow screen, a long one goes without its last word."""
+    """A lane's name. A long one's last word is smaller, so that it ends before the boxes; a narrow screen is without it."""
     if len(name) <= _NARROW:
         return label(8, y, name, "name")
     short, _, last = name.rpartition(" ")
-    return Part(
-        "text", Part("tspan", text=short), Part("tspan", text=f" {last}", class_="wide"), x=8, y=y, class_="name"
-    )
+    word = Part("tspan", text=f" {last}", class_="wide", font_size=13)
+    return Part("text", Part("tspan", text=short), word, x=8, y=y, class_="name")
 
 
 def _place(box: Box, where: Callable[[float], float]) -> tuple[float, float]:
