@@ -261,7 +261,7 @@ def _drawing(steps: Sequence[Step], card: str) -> Part:
     for lane in [lane for lane in _WHO if any(step.lanes[lane] for step in steps)]:
         times = [duration(step.lanes[lane]) if step.lanes[lane] else "nothing" for step in steps]
         busy = [f"{time}, busiest" if step.busiest == lane else time for time, step in zip(times, steps)]
-        rows.append(Row(lane, "copies to GPU" if lane == "copy" else lane, Each(busy)))
+        rows.append(Row(lane, "copy to GPU" if lane == "copy" else lane, Each(busy)))
     lanes = Lanes(rows, top=10)
     known: dict[tuple[Box, ...], int] = {}  # one card has no link, so many settings look alike
     which = [known.setdefault(tuple(step.boxes), len(known)) for step in steps]

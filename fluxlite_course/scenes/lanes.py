@@ -25,7 +25,6 @@ LOOKS = ("queue", "waits", "host", "load", "copy", "compute", "link")
 _ROUNDED = {"copy": BOX / 2, "link": BOX / 2}  # a copy is a capsule
 FOOT = 54  # below the last lane, for the axis and the key
 _TICKS = 6
-_NARROW = 11  # letters of a name that have room on a narrow screen
 _FASTER = 1.3  # how much later each moment is than the one before, once the even steps are over
 _SAME = 1e-12
 
@@ -88,7 +87,7 @@ class Lanes:
             if row.heading:
                 yield label(8, y - 10, row.heading, "bold")
                 yield label(RIGHT - 8, y - 10, row.note, "end bold")
-            yield _name(y + (13 if row.note and not row.heading else 18), row.name)
+            yield label(8, y + (13 if row.note and not row.heading else 18), row.name, "name")
             if row.note and not row.heading:
                 yield label(8, y + 30, row.note, "small wide")
             yield Part("path", class_="grid", d=f"M{LEFT} {y + BOX + 2}H{RIGHT}")
@@ -150,15 +149,6 @@ class Lanes:
             yield Part("rect", class_="waits wide", x=LEFT, y=y - 8, width=26, height=6)
             yield label(LEFT + 33, y, "waits", "small wait wide")
         yield label(RIGHT, y, about, "end small")
-
-
-def _name(y: float, name: str) -> Part:
-    """A lane's name. A long one's last word is smaller, so that it ends before the boxes; a narrow screen is without it."""
-    if len(name) <= _NARROW:
-        return label(8, y, name, "name")
-    short, _, last = name.rpartition(" ")
-    word = Part("tspan", text=f" {last}", class_="wide", font_size=13)
-    return Part("text", Part("tspan", text=short), word, x=8, y=y, class_="name")
 
 
 def _place(box: Box, where: Callable[[float], float]) -> tuple[float, float]:

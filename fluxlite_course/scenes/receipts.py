@@ -19,7 +19,7 @@ from .scene import Scene
 
 MOST_EVENTS = 300  # with more, a page would be too large to carry around
 ORDER = ("host", "queue", "copies to", "copies back", "compute")
-NAMES = {"copies to": "copies to GPU"}  # what stands at the left, where that isn't the lane's own name
+NAMES = {"copies to": "copy to GPU"}  # what stands at the left, where that isn't the lane's own name
 _LANE = {"host": "host", "compute": "compute", "copies in": "copies to", "copies out": "copies back"}
 _LOOK = {"order": "host", "load": "load", "wait": "waits"}
 _CUT = 26  # how wide loading at a first use is drawn
