@@ -26,7 +26,7 @@ FEEDING = ("copied in each step", "from pinned memory", "a batch ahead", "stays 
 ORDERS = ("in order", "shuffled")
 _SHOWN, _SETTLED = 3, 9  # how many steps are drawn, and after how many one is like the next
 _WHO = {"host": "The host", "copy": "Copying", "compute": "Computing", "network": "The network"}
-_NAMES = {"copy": "copies to"}
+_WHAT = {"host": "the host", "copy": "copies to the GPU", "compute": "computing", "network": "the network"}
 _NARROW, _FULL = 5, 0.97  # pixels, and the share of the time from which on nobody sees gaps
 Example = Callable[[int, int, str], tuple[Any, Any, Any, Any, Any]]
 
@@ -263,7 +263,7 @@ def _drawing(steps: Sequence[Step], card: str) -> Part:
     for lane in [lane for lane in _WHO if any(step.lanes[lane] for step in steps)]:
         times = [duration(step.lanes[lane]) if step.lanes[lane] else "nothing" for step in steps]
         busy = [f"{time}, busiest" if step.busiest == lane else time for time, step in zip(times, steps)]
-        rows.append(Row(lane, _NAMES.get(lane, lane), Each(busy)))
+        rows.append(Row(lane, "copy to GPU" if lane == "copy" else lane, Each(busy)))
     lanes = Lanes(rows, top=10)
     known: dict[tuple[Box, ...], int] = {}  # one card has no link, so many settings look alike
     which = [known.setdefault(tuple(step.boxes), len(known)) for step in steps]
@@ -271,8 +271,9 @@ def _drawing(steps: Sequence[Step], card: str) -> Part:
     groups = [Part("g", *lanes.boxes(boxes, _whole_pixels(ends[n])), data_n=n) for boxes, n in known.items()]
     waits = any(box.look == "waits" for step in steps for box in step.boxes)
     about = Each(f"the whole width is {_SHOWN} steps, {duration(step.end)}, simulated ({card})" for step in steps)
+    title = f"Three steps of training, a lane each: {', '.join(_WHAT[row.lane] for row in rows)}"
     picture = drawing(
-        640, lanes.bottom + FOOT, "A step of training: the host, copies, computing and the network, a lane each",
+        640, lanes.bottom + FOOT, title,
         *lanes.busiest([step.busiest for step in steps]), *lanes.names(), *lanes.key(about, waits),
         Part("path", class_="axis", d=f"M{LEFT} {lanes.bottom + 4}v8H{RIGHT}v-8"),
         Part("g", *groups, only=Each((n, n) for n in which)),

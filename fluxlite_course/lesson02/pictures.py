@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import fluxlite as fl
@@ -14,13 +16,14 @@ from simgpu.profile import Moment, Receipt
 
 from ..scenes import Each, Knob, Part, Scene, label
 from ..scenes.lanes import TOP, Lanes, Row, Time, film
-from ..scenes.receipts import Program, moments_of
+from ..scenes.receipts import NAMES, Program, moments_of
 
 CARD = "NVIDIA T4"
 MOST_LINES = 10
 _HOST, _GPU, _BOX = 126, 360, 154  # where the two memories begin, and how wide they are
 _BELONGS = 526  # where the names of the new model's parts begin
 _FIRST, _PITCH, _HIGH = 38, 30, 24  # the first line, from one to the next, and a leaf's height
+_TIE = 40  # how wide the bridge between tied leaves is
 _INDENT, _LETTERS = 13, 14  # a step to the right, and how many letters have room in a name at the edge
 _LANES = ("host", "copies to")
 _UNTIL_NOTHING = [0, 45e-6, 90e-6]  # moments, in seconds, of a move that moves nothing
@@ -77,7 +80,7 @@ def functor_switch() -> Scene:
     """The same for a model whose class isn't registered, and for one with `@functor`: a knob switches it.
 
     >>> functor_switch().at(time="103 µs")
-    'After 103 µs simulated (NVIDIA T4): 0 copies, 0 bytes. To gpu, m is a shut box: you get m back, on the CPU.'
+    'After 0 s simulated (NVIDIA T4): 0 copies, 0 bytes. To gpu, m is a shut box: you get m back, on the CPU.'
     """
 
     class Net:
@@ -111,7 +114,9 @@ def _drawn(model: Any) -> Drawn:
     root = explain(model).root
     if any(place != "CPU" for place in root.places):
         raise ValueError("an array of it is on a GPU already; to see all of them go there, give cpu(model)")
-    parts = list(_parts(root))
+    parts = list(_parts(root, is_apart=True))
+    if len(parts) > MOST_LINES:
+        parts = list(_parts(root))
     if not any(_arrays(row) for row, *_ in parts):
         raise ValueError("it has no arrays inside: give a model, such as Chain(Dense(10, 5, sigmoid), Dense(5, 2))")
     if len(parts) > MOST_LINES:
@@ -121,32 +126,56 @@ def _drawn(model: Any) -> Drawn:
     for number, (row, name, depth) in enumerate(parts):
         lines.append(_line(row, name, depth))
         leaves += _leaves(_arrays(row), row.name, number, copies)
-    for number, line in enumerate(lines):
-        inside = next((n for n in range(number + 1, len(lines)) if lines[n].depth <= line.depth), len(lines))
-        found = [leaf.copy for leaf in leaves if number <= leaf.line < inside and leaf.copy is not None]
+    for number in range(len(lines)):
+        inside = range(number, _end(number, lines))
+        found = [leaf.copy for leaf in leaves if leaf.line in inside and leaf.copy is not None]
         ends.append(max(found, default=-1))
     return Drawn(lines, leaves, ends)
+
+
+def _end(number: int, lines: Sequence[Line]) -> int:
+    """The number of the first line that's no longer in the part on this line."""
+    depth = lines[number].depth
+    return next((n for n in range(number + 1, len(lines)) if lines[n].depth <= depth), len(lines))
 
 
 def _line(row: Any, name: str, depth: int) -> Line:
     what = row.what.partition(",")[0].partition(" of ")[0].removesuffix(" object").removeprefix("function ")
     most = _LETTERS - depth * _INDENT // 7
-    words = f"{name}: {what}" if name else what
+    words = f"{name}: {what}" if name and what else name or what
     if len(words) > most:
         words = words[: most - 1] + "…"
     kept = len(name) or len(words)  # the whole model has no name
     return Line(words[:kept], words[kept:], depth, row.shut)
 
 
-def _parts(row: Any, name: str = "", depth: int = 0) -> Iterator[tuple[Any, str, int]]:
-    """Each part that isn't an array, its name, and its depth; without a list that's an object's only part."""
-    yield row, name, depth
+def _parts(row: Any, name: str = "", depth: int = 0, is_apart: bool = False) -> Iterator[tuple[Any, str, int]]:
+    """Each part that isn't an array, its name, and its depth; without a list that's an object's only part.
+
+    A shut box has the arrays of all that's in it. If it `is_apart`, each object in it has its own.
+    """
     arrays = _arrays(row)
+    owners = {owner: list(some) for owner, some in itertools.groupby(arrays, lambda array: _owner(array, row))}
+    if is_apart and row.shut and len(owners) > 1:
+        yield replace(row, rows=owners.get(row.name, [])), name, depth
+        for owner, some in owners.items():
+            if owner != row.name:
+                inside = owner.removeprefix(row.name).lstrip(".")
+                yield replace(row, name=owner, what="", rows=some, shut=False), inside, depth + 1
+        return
+    yield row, name, depth
     inside = row.rows[0] if len(row.rows) == 1 and _is_only_a_list(row.rows[0]) else row
     for part in inside.rows:
         is_function = part.what.startswith("function ") and not arrays  # a layer's own function isn't drawn
         if part.rows or is_function:
-            yield from _parts(part, part.name.removeprefix(row.name).removeprefix(inside.name).lstrip("."), depth + 1)
+            name = part.name.removeprefix(row.name).removeprefix(inside.name).lstrip(".")
+            yield from _parts(part, name, depth + 1, is_apart)
+
+
+def _owner(array: Any, box: Any) -> str:
+    """The path of the object in a shut box that has an array, or the box's own."""
+    path = array.name.rpartition(".")[0]
+    return path if len(path) > len(box.name) else box.name
 
 
 def _is_only_a_list(row: Any) -> bool:
@@ -188,6 +217,11 @@ class State(NamedTuple):
     is_shut: bool
 
     @property
+    def needed(self) -> float:
+        """The time that the move has taken. Where nothing moves, the clock goes on, but the move is done at once."""
+        return 0.0 if self.is_shut else self.time
+
+    @property
     def landed(self) -> list[Moment]:
         return [copy for copy in self.copies if copy.end is not None and copy.end <= self.time]
 
@@ -213,14 +247,15 @@ def _scene(drawn: Drawn, receipts: Sequence[Receipt], shut: Sequence[bool], knob
         for program, is_shut in zip(programs, shut) for time in times
     ]  # fmt: skip
     bottom = _FIRST + _PITCH * len(drawn.lines) + 4
-    lanes = Lanes([Row(name, name) for name in _LANES], bottom + 34 + TOP)
+    lanes = Lanes([Row(name, NAMES.get(name, name)) for name in _LANES], bottom + 34 + TOP)
     boxes = [[box for box in program.boxes() if box.lane in _LANES] for program in programs]
     scene = film(
         f"gpu(m), leaf by leaf, simulated ({CARD})", lanes, boxes, times, [_sentence(drawn, state) for state in states],
         about=f"simulated ({CARD})", knobs=knobs, ms=500, telling=[len(programs) - 1] * len(knobs) + [len(times) - 1],
         above=[
-            *_memories(bottom), *_old_model(drawn, states, bottom), *_new_model(drawn, states),
-            *_flights(drawn, states),
+            # A leaf that crosses passes below those that are there.
+            *_memories(bottom), *_ties(drawn, states), *reversed(list(_flights(drawn, states))),
+            *_old_model(drawn, states, bottom), *_new_model(drawn, states),
         ],
     )  # fmt: skip
     scene.picture.attributes["data-drag"] = ""  # you drag the leaves across, too
@@ -230,7 +265,7 @@ def _scene(drawn: Drawn, receipts: Sequence[Receipt], shut: Sequence[bool], knob
 def _sentence(drawn: Drawn, state: State) -> str:
     landed = state.landed
     copies = f"{many(len(landed), 'copy')}, {many(sum(copy.bytes for copy in landed), 'byte')}."
-    after = f"After {duration(state.time)} simulated ({CARD}): {copies}"
+    after = f"After {duration(state.needed)} simulated ({CARD}): {copies}"
     if state.is_shut:
         return f"{after} To gpu, m is a shut box: you get m back, on the CPU."
     there = len(landed)  # a tied array is one, and takes one copy
@@ -255,7 +290,8 @@ def _old_model(drawn: Drawn, states: Sequence[State], bottom: int) -> Iterator[P
     for number, line in enumerate(drawn.lines):
         yield from _name(8, number, drawn.lines)
         if line.is_shut:
-            yield _frame(4, _line_y(number) - 2, _HOST + _BOX + 4, _PITCH - 2)
+            count = _end(number, drawn.lines) - number
+            yield _frame(4, _line_y(number) - 2, _HOST + _BOX + 4, _PITCH * count - 2)
     for leaf in drawn.leaves:
         yield Part("g", *_box(leaf, "host"), transform=f"translate({_HOST + leaf.x:g} {_line_y(leaf.line)})")
     if any(state.is_shut for state in states) and not any(line.is_shut for line in drawn.lines):
@@ -264,7 +300,7 @@ def _old_model(drawn: Drawn, states: Sequence[State], bottom: int) -> Iterator[P
     yield label(8, bottom + 26, "receipt", "name")
     words = [
         f"{many(len(state.landed), 'copy')} · {many(sum(copy.bytes for copy in state.landed), 'byte')} · "
-        f"{duration(state.time)}"
+        f"{duration(state.needed)}"
         for state in states
     ]
     yield label(_HOST, bottom + 26, Each(words), "bold")
@@ -281,6 +317,19 @@ def _new_model(drawn: Drawn, states: Sequence[State]) -> Iterator[Part]:
     for number in range(len(drawn.lines)):
         seen = [0 if state.is_shut else 1 if state.ordered > drawn.ends[number] else 0.3 for state in states]
         yield Part("g", *_name(_BELONGS, number, drawn.lines), opacity=Each(seen), class_="glide")
+
+
+def _ties(drawn: Drawn, states: Sequence[State]) -> Iterator[Part]:
+    """A bridge from each leaf to the one that it's tied to, in each memory: together they're one array."""
+    firsts: dict[int | None, Leaf] = {}
+    for leaf in drawn.leaves:
+        first = firsts.setdefault(leaf.copy, leaf)
+        if leaf.copy is None or first is leaf:
+            continue
+        there = Each(int(_place(leaf, state) == 2) for state in states)
+        for left, more in ((_HOST, {"class_": "host"}), (_GPU, {"class_": "gpu glide", "opacity": there})):
+            ends = [f"{left + end.x + end.width / 2:g} {_line_y(end.line) + _HIGH / 2:g}" for end in (first, leaf)]
+            yield Part("path", d=f"M{'L'.join(ends)}", stroke_width=_TIE, **more)
 
 
 def _flights(drawn: Drawn, states: Sequence[State]) -> Iterator[Part]:

@@ -42,19 +42,19 @@ def _two() -> Iterator[Part]:
 
 
 def memories(w1: Any, w2: Any) -> Scene:
-    """The memory after point 13, and beside it after point 18 or any other, for weights w1 (1 + H, H) and w2 (H, 1)."""
+    """The memory after point 13, and beside it after point 18 or an earlier one, for w1 (1 + H, H) and w2 (H, 1)."""
     outputs, kept = (part[:, 0] for part in run(problem()[0], w1, w2))
-    points = range(1, 21)
+    points = range(1, _TWICE[1] + 1)  # it ends where the two can be compared
     most = float(np.ceil(10 * np.abs(kept).max()) / 10)
     picture = drawing(
         640, 400, "The wave, and below it what the network remembers after point 13 and after another one", *_two(),
         Part("circle", class_="host line glide", r=11, cx=Each(_NUMBER(n) for n in points),
              cy=Each(_HEIGHT(_AT[n]) for n in points)),
         Part("circle", class_="glide", **OUTPUT, r=8, cx=Each(_NUMBER(n + 1) for n in points),
-             cy=Each(rounded(_HEIGHT(float(y)) for y in outputs.ravel()))),
+             cy=Each(rounded(_HEIGHT(outputs[n - 1].item()) for n in points))),
         label(320, 196, "○ the network's output: where's the next point?", "middle"),
-        *_bars(60, "after point 13", [kept[12]] * 20, most),
-        *_bars(360, Each(f"after point {n}" for n in points), kept, most),
+        *_bars(60, "after point 13", [kept[12]] * len(points), most),
+        *_bars(360, Each(f"after point {n}" for n in points), kept[: len(points)], most),
     )  # fmt: skip
     numbers = [str(row)[1:-1] for row in (np.round(kept.astype(float), 1) + 0.0).tolist()]
     said = [

@@ -11,7 +11,7 @@ from simgpu.profile import Receipt, duration
 
 from .lanes import TOP, Lanes, Row, film
 from .parts import Each, Part, label
-from .receipts import Now, Program, moments_of, queue_time, size
+from .receipts import NAMES, Now, Program, moments_of, queue_time, size
 from .scene import Knob, Scene
 
 MOST_EVENTS = 40  # with more, a page would be too large, and nobody would look at the rest
@@ -52,9 +52,10 @@ def machine(
         above += [*_memories(top, used, nows * again), *_travels(program, nows * again, top)]
     if memories:
         above.append(_latest(program, nows * again, top))
+    rows = [Row(lane, NAMES.get(lane, lane)) for lane in program.lanes]
     scene = film(
         f"A cell, and what it did on the host and on the GPU, simulated ({card})",
-        Lanes([Row(lane, lane) for lane in program.lanes], below + TOP), [[*program.boxes(), *program.queue()]],
+        Lanes(rows, below + TOP), [[*program.boxes(), *program.queue()]],
         moments_of(program.times), said * again, about=_about(program, card), which=[0] * again, ms=600, above=above,
         knobs=[Knob(QUESTION, GUESSES, picked=True)] if guess else (), where=program.where(), is_foretold=True,
         telling=[GUESSES.index(_right(program)), len(nows) - 1] if guess else (),

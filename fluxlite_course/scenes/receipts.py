@@ -19,6 +19,7 @@ from .scene import Scene
 
 MOST_EVENTS = 300  # with more, a page would be too large to carry around
 ORDER = ("host", "queue", "copies to", "copies back", "compute")
+NAMES = {"copies to": "copy to GPU"}  # what stands at the left, where that isn't the lane's own name
 _LANE = {"host": "host", "compute": "compute", "copies in": "copies to", "copies out": "copies back"}
 _LOOK = {"order": "host", "load": "load", "wait": "waits"}
 _CUT = 26  # how wide loading at a first use is drawn
@@ -236,7 +237,9 @@ def lanes(programs: Receipt | Mapping[str, Receipt], count: int = MOST_EVENTS) -
         # With several programs there's no room for each one's queue.
         kept = [lane for lane in program.lanes if lane != "queue" or len(found) == 1]
         prefix = "" if len(found) == 1 else f"{number} "
-        rows += [Row(prefix + lane, lane, heading=name if n == 0 else "") for n, lane in enumerate(kept)]
+        rows += [
+            Row(prefix + lane, NAMES.get(lane, lane), heading=name if n == 0 else "") for n, lane in enumerate(kept)
+        ]
         boxes += [*program.boxes(prefix), *(program.queue() if len(found) == 1 else ())]
     if len(found) == 1 and "" in found:
         said = [_in_words(time, program, card) for time in times]

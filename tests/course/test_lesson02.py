@@ -261,9 +261,13 @@ def test_gpu_gives_back_the_same_object_only_where_nothing_moves():
 
 def shown(scene, state):
     """What's seen of the leaves that cross in a state: where each is, and its colour."""
-    flights = [part for part in scene.picture.inside if part.attributes.get("opacity") and part.inside[0].inside]
+    flights = [
+        part
+        for part in scene.picture.inside
+        if part.attributes.get("opacity") and part.inside and part.inside[0].inside
+    ]
     found = []
-    for part in flights:
+    for part in reversed(flights):  # the first leaf is drawn last
         if part.attributes["opacity"][state] == 1 and part.inside[0].inside[0].tag == "rect":
             found.append((part.attributes["transform"][state], part.inside[0].attributes["class"][state]))
     return found
@@ -297,6 +301,9 @@ def test_tied_arrays_cross_together_in_one_copy():
     scene = leaf_by_leaf(tied)
     assert "layers[0].weight and layers[1].weight: on its way." in scene.sentences[1]
     assert len(shown(scene, 1)) == 2
+    on_the_host, on_the_gpu = (part for part in scene.picture.inside if "stroke-width" in part.attributes)
+    seen = on_the_gpu.attributes["opacity"]
+    assert "opacity" not in on_the_host.attributes and seen[:2] == (0, 0) and seen[-1] == 1
     assert "3 copies, 76 bytes. All 3 arrays are on the GPU" in scene.sentences[-1]
 
 
@@ -309,6 +316,34 @@ def test_what_is_in_a_shut_box_stays(capsys):
     half = leaf_by_leaf(made)
     assert "2 copies, 60 bytes. On the GPU: 2 of 4 arrays, and the others in a shut box." in half.sentences[-1]
     assert [look for _, look in shown(half, len(half.sentences) - 1)] == ["gpu", "gpu"]
+
+
+def boxes_on_the_host(scene):
+    """The words on the leaves in the host's memory, line by line, and how high each dashed frame is."""
+    words: dict[str, list] = {}
+    for part in scene.picture.inside:
+        if part.tag == "g" and part.inside and part.inside[0].attributes.get("class") == "host":
+            words.setdefault(part.attributes["transform"].split()[1], []).append(part.inside[1].text)
+    frames = [
+        part.attributes["height"] for part in scene.picture.inside if "dashed" in str(part.attributes.get("class"))
+    ]
+    return list(words.values()), frames
+
+
+def test_in_a_shut_box_each_layers_arrays_have_a_line_and_their_names():
+    made = two_heads(lambda cls: fl.functor(cls, ("body",)))(fl.Dense(4, 3), [fl.Dense(3, 2), fl.Dense(3, 1)], "t")
+    words, frames = boxes_on_the_host(leaf_by_leaf(made))
+    assert words == [["weight", "bias"]] * 3 and frames == [88]
+    never = two_heads()(fl.Dense(4, 3), [fl.Dense(3, 2), fl.Dense(3, 1)], "t")
+    words, _ = boxes_on_the_host(leaf_by_leaf(never))
+    assert words == [["weight", "bias"]] * 3
+    many = two_heads()(fl.Dense(4, 3), [fl.Dense(3, 3) for _ in range(12)], "t")
+    assert "0 copies, 0 bytes" in leaf_by_leaf(many).sentences[-1]  # no room for so many lines: all in one
+
+
+def test_where_nothing_moves_the_move_takes_no_time_however_long_the_clock_runs():
+    said = leaf_by_leaf(two_heads()(fl.Dense(4, 3), [], "t")).sentences
+    assert len(said) > 1 and all(each.startswith("After 0 s simulated") for each in said)
 
 
 def test_with_functor_the_leaves_cross_and_without_it_none_does():

@@ -144,7 +144,7 @@ def test_the_microscope_moves_by_keyboard_and_by_mouse(page):
 
 
 def test_the_busiest_changes_with_its_knobs(page):
-    busiest, said = scene(page, "A step of training")
+    busiest, said = scene(page, "Three steps of training")
     before = said()
     busiest.get_by_label("1,024", exact=True).click()
     wait_until(lambda: said() != before, before)
