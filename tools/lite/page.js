@@ -1,0 +1,243 @@
+// What the lessons' site adds to JupyterLite: a bar while Python starts, work that's kept, saved and restored, and
+// lessons that are newer than your copy. It runs in each of JupyterLite's pages.
+
+const here = document.currentScript;
+const root = new URL(here.dataset.root + "/", location.href);
+const BUILD = here.dataset.build; // of this site: lessons and library have one
+const STORE = "fluxlite work"; // in localStorage: which lessons your copies were made from
+const MB = 1e6;
+
+// -- a line at the bottom of the page ---------------------------------------------------------------------------------
+
+function element(kind, attributes = {}, text = "") {
+    const made = document.createElement(kind);
+    Object.assign(made, attributes);
+    made.textContent = text;
+    return made;
+}
+
+const line = element("div", { id: "fluxlite-line", role: "status" });
+const words = element("span");
+const bar = element("progress", { max: 1, value: 0 });
+const close = element("button", { title: "Close this line", type: "button" }, "×");
+close.addEventListener("click", () => line.remove());
+line.append(words, bar, close);
+
+function say(text, share = null) {
+    words.textContent = text;
+    bar.hidden = share === null;
+    bar.value = share ?? 0;
+    if (!line.isConnected) document.body.append(line);
+}
+
+// -- while Python starts ----------------------------------------------------------------------------------------------
+
+// Python's worker loads these files too. A browser loads a file once, and gives it to both.
+async function watch_loading() {
+    const { files, compiled } = await (await fetch(new URL("static/fluxlite/files.json", root))).json();
+    const all = files.reduce((sum, file) => sum + file.bytes, 0);
+    let loaded = 0;
+    let is_running = false;
+    wait_for_python().then(() => {
+        is_running = true;
+        line.remove();
+        keep_for_later([...files, ...compiled]);
+    });
+    for (const file of files) {
+        const answer = await fetch(new URL(file.url, root));
+        if (!answer.ok) throw new Error(`${file.url}: ${answer.status}`);
+        const reader = answer.body.getReader();
+        for (let part = await reader.read(); !part.done; part = await reader.read()) {
+            loaded += part.value.length;
+            if (is_running) return;
+            const done = `${(loaded / MB).toFixed(0)} of ${(all / MB).toFixed(0)} MB`;
+            say(`Python is on its way: ${done}, now ${file.name}`, loaded / all);
+        }
+    }
+    if (!is_running) say("Python is here. It starts now, and takes a few seconds.", 1);
+}
+
+function app() {
+    return new Promise((resolve) => {
+        const timer = setInterval(() => {
+            if (!window.jupyterapp) return;
+            clearInterval(timer);
+            resolve(window.jupyterapp);
+        }, 100);
+    });
+}
+
+async function wait_for_python() {
+    const { shell } = await app();
+    await new Promise((resolve) => {
+        const timer = setInterval(() => {
+            const kernel = shell.currentWidget?.sessionContext?.session?.kernel;
+            if (kernel?.status !== "idle" && kernel?.status !== "busy") return;
+            clearInterval(timer);
+            resolve();
+        }, 200);
+    });
+}
+
+// Ask the service worker to keep all that lessons load, so that they run without a network next time.
+function keep_for_later(files) {
+    navigator.serviceWorker?.controller?.postMessage({ keep: files.map((file) => new URL(file.url, root).href) });
+}
+
+// -- the browser's storage --------------------------------------------------------------------------------------------
+
+async function look_at_storage() {
+    if (!navigator.storage?.estimate) return;
+    const { quota, usage } = await navigator.storage.estimate();
+    if (quota - usage < 20 * MB) {
+        say("This browser has hardly any room left for your work. Save it to a file: Start here, Save my work.");
+        return;
+    }
+    const is_kept = (await navigator.storage.persisted()) || (await navigator.storage.persist());
+    const is_safari = /^((?!chrome|android).)*safari/i.test(navigator.userAgent);
+    if (!is_kept && is_safari && !sessionStorage.getItem(STORE)) {
+        sessionStorage.setItem(STORE, "said");
+        await wait_for_python();
+        say("Safari deletes what a page keeps after seven days without a visit. handin() gives you a file to keep.");
+    }
+}
+
+// -- lessons that are newer than your copy ----------------------------------------------------------------------------
+
+function known_versions() {
+    try {
+        return JSON.parse(localStorage.getItem(STORE)) ?? {};
+    } catch {
+        return {};
+    }
+}
+
+// Your copy of a lesson lies in the browser, and hides the site's. If the site's is another one by now, it comes beside.
+async function offer_newer_lessons() {
+    const { serviceManager } = await app();
+    const { contents } = serviceManager;
+    const now = await (await fetch(new URL("static/fluxlite/lessons.json", root))).json();
+    const before = known_versions();
+    const versions = { ...before };
+    const newer = [];
+    for (const [name, version] of Object.entries(now)) {
+        versions[name] = version;
+        if (!(name in before) || before[name] === version) continue;
+        const mine = await contents.get(name, { content: true });
+        const fresh = await (await fetch(new URL(`files/${name}`, root))).json();
+        if (same_lesson(mine.content, fresh)) continue;
+        const beside = await free_name(contents, name.replace(".ipynb", ", newer.ipynb"));
+        await contents.save(beside, { type: "notebook", format: "json", content: fresh });
+        newer.push(beside);
+    }
+    localStorage.setItem(STORE, JSON.stringify(versions));
+    if (newer.length) say(`There's a newer edition of a lesson. Your copy stays; this one lies beside it: ${newer.join("; ")}`);
+}
+
+function same_lesson(one, other) {
+    const sources = (notebook) => notebook.cells.map((cell) => [cell.source].flat().join(""));
+    return JSON.stringify(sources(one)) === JSON.stringify(sources(other));
+}
+
+async function free_name(contents, name) {
+    const { content } = await contents.get("", { content: true });
+    const taken = new Set(content.map((file) => file.name));
+    const [, stem, end] = name.match(/^(.*?)(\.[^.]*)?$/);
+    let free = name;
+    for (let i = 2; taken.has(free); i++) free = `${stem} ${i}${end ?? ""}`;
+    return free;
+}
+
+// -- all your work, in one file ---------------------------------------------------------------------------------------
+
+async function all_work(contents, folder = "") {
+    const found = {};
+    const { content } = await contents.get(folder, { content: true });
+    for (const file of content) {
+        if (file.type === "directory") Object.assign(found, await all_work(contents, file.path));
+        else {
+            const { type, format, content } = await contents.get(file.path, { content: true });
+            found[file.path] = { type, format, content };
+        }
+    }
+    return found;
+}
+
+async function save_work() {
+    const { serviceManager } = await app();
+    const work = { kind: "fluxlite work", build: BUILD, files: await all_work(serviceManager.contents) };
+    const day = new Date().toISOString().slice(0, 10);
+    const address = URL.createObjectURL(new Blob([JSON.stringify(work)], { type: "application/json" }));
+    element("a", { href: address, download: `fluxlite-work-${day}.json` }).click();
+    URL.revokeObjectURL(address);
+    return `fluxlite-work-${day}.json is in your downloads, with ${Object.keys(work.files).length} files.`;
+}
+
+function checked_work(text) {
+    const work = JSON.parse(text);
+    if (work?.kind !== "fluxlite work" || typeof work.files !== "object") throw new Error("it isn't one that we saved");
+    for (const [path, file] of Object.entries(work.files)) {
+        const is_inside = path && !path.startsWith("/") && !path.split("/").includes("..");
+        const is_known = ["notebook", "file"].includes(file?.type) && ["json", "text", "base64"].includes(file?.format);
+        if (!is_inside || !is_known) throw new Error(`${path} isn't a file of a lesson`);
+    }
+    return work.files;
+}
+
+// What's there stays: a file that differs from yours comes beside it.
+async function restore_work(file) {
+    const { serviceManager } = await app();
+    const { contents } = serviceManager;
+    let files;
+    try {
+        files = checked_work(await file.text());
+    } catch (error) {
+        return `${file.name} can't be read: ${error.message}. Nothing was changed.`;
+    }
+    const mine = await all_work(contents);
+    const beside = [];
+    let count = 0;
+    for (const [path, model] of Object.entries(files)) {
+        const own = mine[path];
+        if (own && JSON.stringify(own.content) === JSON.stringify(model.content)) continue;
+        let to = path;
+        if (own && !(await is_the_sites(path, own))) {
+            to = await free_name(contents, path.replace(/(\.[^./]*)?$/, ", restored$1"));
+            beside.push(to);
+        }
+        await make_folders(contents, to);
+        await contents.save(to, model);
+        count += 1;
+    }
+    const where = beside.length ? ` Beside files of yours that differ: ${beside.join("; ")}.` : "";
+    return `${count} of ${Object.keys(files).length} files came back, the others are the same.${where}`;
+}
+
+async function is_the_sites(path, own) {
+    const answer = await fetch(new URL(`files/${path}`, root));
+    if (!answer.ok) return false;
+    return own.type === "notebook" && JSON.stringify(await answer.json()) === JSON.stringify(own.content);
+}
+
+async function make_folders(contents, path) {
+    const parts = path.split("/").slice(0, -1);
+    for (let i = 1; i <= parts.length; i++) {
+        const folder = parts.slice(0, i).join("/");
+        await contents.save(folder, { type: "directory" });
+    }
+}
+
+window.fluxlite = { save_work, restore_work };
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+function complain(error) {
+    console.error("fluxlite:", error);
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+    if (document.body.dataset.page === "start") return;
+    watch_loading().catch(complain);
+    look_at_storage().catch(complain);
+    offer_newer_lessons().catch(complain);
+});
