@@ -37,16 +37,22 @@ PYTHON = "3.12"  # Pyodide's
 # What the lessons and JupyterLite's kernel need, all of it pure Python; constraints.txt has the versions.
 PURE = [
     "anywidget", "asttokens", "comm", "decorator", "executing", "ipywidgets",
-    "jedi", "matplotlib-inline", "parso", "pexpect", "prompt-toolkit", "psygnal", "ptyprocess", "pure-eval", "pygments",
-    "stack-data", "tqdm", "traitlets", "typing-extensions", "wcwidth", "packaging",
+    "matplotlib-inline", "packaging", "pexpect", "prompt-toolkit", "psygnal", "ptyprocess", "pure-eval", "pygments",
+    "stack-data", "tqdm", "traitlets", "typing-extensions", "wcwidth",
 ]  # fmt: skip
 # What this kernel asks for: it knows no newer IPython. Pyodide 0.27 has micropip 0.9.
 OLDER = ["ipython==8.37.0", "micropip==0.9.0"]
+# JupyterLite's kernel asks for these, and does without them. jedi has 5 MB; IPython completes names without it, too.
+EMPTY = ["ssl", "jedi"]
+# All that Python gets before the first cell runs: together, not one after the other.
+AT_START = ["micropip", "piplite", "ssl", "sqlite3", "jedi", "ipykernel", "comm", "pyodide_kernel", "ipython", "fluxlite"]
 # What Pyodide has compiled, with all that it needs; a browser takes it from here.
 COMPILED = ["numpy", "matplotlib"]
 FROM = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
 # Widgets have a part that JupyterLab loads, whose version is 4.4 here.
 EXTENSIONS = ["anywidget==0.11.0", "jupyterlab-widgets==3.0.15"]
+# JupyterLite's apps that lessons don't need.
+UNUSED = ["repl", "consoles"]
 CORE = ["pyodide.js", "pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip"]
 
 
@@ -95,25 +101,39 @@ def bring_core(work: Path) -> Path:
 def bring_wheels(work: Path) -> Path:
     """Our wheel, and what it needs that's pure Python."""
     folder = work / "wheels"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    extensions = work / "extensions"
+    for one in (folder, extensions):
+        shutil.rmtree(one, ignore_errors=True)
+        one.mkdir(parents=True)
+    download(extensions, [*EXTENSIONS, KERNEL])
+    (kernel,) = extensions.glob("jupyterlite_pyodide_kernel-*.whl")
+    unpack_kernel(kernel, folder)
     pure = ["--only-binary=:all:", "--platform=any", "--implementation=py", "--abi=none", f"--python-version={PYTHON}"]
     download(folder, PURE, "-c", CONSTRAINTS, *pure)
     download(folder, OLDER, *pure)
     run(sys.executable, "-m", "hatchling", "build", "--target=wheel", f"--directory={folder}")
-    for path in (HERE / "shims" / "sqlite3.py", None):
-        pack(folder, path)
+    for name in EMPTY:
+        pack(folder, name, {})
+    for module in sorted((HERE / "shims").glob("*.py")):
+        pack(folder, module.stem, {module.name: module})
     return folder
 
 
-def pack(folder: Path, module: Path | None) -> None:
-    """A wheel of one module, or an empty one: JupyterLite's kernel asks for ssl and sqlite3, which aren't needed."""
-    name = module.stem if module else "ssl"
-    info = f"{name}-1.0.dist-info"
-    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
-        if module:
-            wheel.write(module, module.name)
-        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+def unpack_kernel(extension: Path, folder: Path) -> None:
+    """The kernel's own packages: they're in the wheel of its extension."""
+    with zipfile.ZipFile(extension) as opened:
+        for name in opened.namelist():
+            if re.search(r"/pypi/(ipykernel|piplite|pyodide_kernel)-[^/]*\.whl$", name):
+                (folder / Path(name).name).write_bytes(opened.read(name))
+
+
+def pack(folder: Path, name: str, files: dict[str, Path]) -> None:
+    """A wheel of these files."""
+    info = f"{name}-0.0.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-0.0-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
+        for inside, file in files.items():
+            wheel.write(file, inside)
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.0\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr(f"{info}/RECORD", "")
 
@@ -138,7 +158,7 @@ def requirements_of(wheel: Path, known: set[str]) -> list[str]:
 def package(wheel: Path, known: set[str]) -> Package:
     depends = requirements_of(wheel, known)
     if name_of(wheel) == "fluxlite":  # pictures and widgets are the lab's, and come with it
-        depends = sorted({*depends, "anywidget", "ipywidgets", "matplotlib", "tqdm"} & known)
+        depends = sorted({*depends, "anywidget", "filelock", "ipywidgets", "matplotlib", "tqdm"} & known)
     return Package(
         wheel.name, imports_of(wheel), depends, hashlib.sha256(wheel.read_bytes()).hexdigest(), wheel.name.split("-")[1]
     )
@@ -169,14 +189,7 @@ def compiled_packages(base: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def stand_in_for_matplotlib(folder: Path) -> None:
     """A wheel of what stands in for Matplotlib where there's none: it draws nothing, and says so."""
     source = ROOT / "tools" / "pyodide" / "stand_in"
-    name = "matplotlib-0.0-py3-none-any.whl"
-    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for file in sorted(source.rglob("*.py")):
-            wheel.write(file, file.relative_to(source).as_posix())
-        info = "matplotlib-0.0.dist-info"
-        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: matplotlib\nVersion: 0.0\n")
-        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(f"{info}/RECORD", "")
+    pack(folder, "matplotlib", {file.relative_to(source).as_posix(): file for file in sorted(source.rglob("*.py"))})
 
 
 def write_lock(core: Path, wheels: Path, local: Path | None, static: Path) -> None:
@@ -220,7 +233,7 @@ def settings(wheels: Path) -> dict[str, Any]:
     kernel = {
         "pyodideUrl": "./static/pyodide/pyodide.js",
         "disablePyPIFallback": True,
-        "loadPyodideOptions": {"packages": ["micropip"]},
+        "loadPyodideOptions": {"packages": AT_START},
     }
     return {
         "jupyter-lite-schema-version": 0,
@@ -241,15 +254,13 @@ def overrides() -> dict[str, Any]:
         "@jupyterlab/notebook-extension:tracker": {"windowingMode": "defer"},
         "@jupyterlab/apputils-extension:themes": {"adaptive-theme": True},
         "@jupyterlab/apputils-extension:notification": {"checkForUpdates": False, "fetchNews": "false"},
+        "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 10},  # seconds: a tab is soon closed
     }
 
 
 def build(work: Path, output: Path) -> None:
     """JupyterLite's own build: the app, its extensions, and what `work` holds."""
     extensions = work / "extensions"
-    shutil.rmtree(extensions, ignore_errors=True)
-    extensions.mkdir()
-    download(extensions, [*EXTENSIONS, KERNEL])
     shutil.rmtree(output, ignore_errors=True)
     config = {
         "LiteBuildConfig": {
@@ -266,11 +277,42 @@ def build(work: Path, output: Path) -> None:
     subprocess.run(lite, check=True, cwd=work / "site", stdout=subprocess.DEVNULL)
 
 
-# -- what we add to JupyterLite's pages ---------------------------------------------------------------------------
+# -- what we change in JupyterLite, and add to its pages ----------------------------------------------------------
+
+# Each in the text of the app, which the version in pyproject.toml fixes: what's there, and what takes its place.
+MENDED = {
+    # Where a file couldn't be read or written, nobody told Python, which waited for ever. And answers to two notebooks
+    # in one tab could be exchanged.
+    "const t=await this._driveContentsProcessor.processDriveRequest(e);this._broadcastChannel.postMessage({response:t,": (
+        "const t=await window.fluxlite.answer(e,(()=>this._driveContentsProcessor.processDriveRequest(e)));"
+        "this._broadcastChannel.postMessage({response:t,id:e.id,"
+    ),
+    # On the second visit the worker was taken away, and brought again: not without a network.
+    "await this._unregisterOldServiceWorkers(e),": "",
+}
+
+
+def mend(output: Path) -> None:
+    """Put right what JupyterLite 0.6 does wrong. Raises `SystemExit` where its text is another one."""
+    counts = dict.fromkeys(MENDED, 0)
+    for file in sorted((output / "build").glob("*.js")):
+        text = file.read_text(encoding="utf-8")
+        mended = text
+        for wrong, right in MENDED.items():
+            counts[wrong] += mended.count(wrong)
+            mended = mended.replace(wrong, right)
+        if mended != text:
+            file.write_text(mended, encoding="utf-8")
+    missing = [wrong for wrong, count in counts.items() if not count]
+    if missing:
+        raise SystemExit(f"make lite: JupyterLite's text has changed, MENDED has to follow: {missing}")
 
 
 def add_ours(output: Path, wheels: Path, lock: dict[str, Any], is_local: bool) -> None:
     """A start page; in JupyterLite's pages, a bar while Python starts; a service worker that keeps all of one build."""
+    for name in UNUSED:
+        shutil.rmtree(output / name)
+    mend(output)
     ours = output / "static" / "fluxlite"
     ours.mkdir(parents=True)
     for name in ("page.js", "page.css", "start.css"):
@@ -279,8 +321,11 @@ def add_ours(output: Path, wheels: Path, lock: dict[str, Any], is_local: bool) -
     (ours / "files.json").write_text(json.dumps(files), encoding="utf-8")
     (ours / "lessons.json").write_text(json.dumps(lessons_of(output)), encoding="utf-8")
     (ours / "notices.txt").write_text(notices(wheels, lock), encoding="utf-8")
+    icons = Path(jupyter_server.__file__).parent / "static" / "favicons"
+    shutil.copytree(icons, output / "static" / "favicons")  # which JupyterLite 0.6 asks for, and doesn't bring
+    (output / "service-worker.js").rename(output / "jupyterlite-worker.js")
     build = build_of(output)
-    for app in ("lab", "notebooks", "tree", "edit", "consoles", "repl"):
+    for app in ("lab", "notebooks", "tree", "edit"):
         page = output / app / "index.html"
         text = page.read_text(encoding="utf-8")
         added = (
@@ -288,14 +333,20 @@ def add_ours(output: Path, wheels: Path, lock: dict[str, Any], is_local: bool) -
             f'<script defer src="../static/fluxlite/page.js" data-root=".." data-build="{build}"></script>\n  </head>'
         )
         page.write_text(text.replace("</head>", added, 1), encoding="utf-8")
-    icons = Path(jupyter_server.__file__).parent / "static" / "favicons"
-    shutil.copytree(icons, output / "static" / "favicons")  # which JupyterLite 0.6 asks for, and doesn't bring
-    (output / "service-worker.js").rename(output / "jupyterlite-worker.js")
-    address = "" if is_local else FROM.format(version=lock["info"]["version"])
-    worker = (HERE / "worker.js").read_text(encoding="utf-8")
-    worker = worker.replace("@build@", build).replace("@compiled@", address)
-    (output / "service-worker.js").write_text(worker, encoding="utf-8")
     (output / "index.html").write_text(start_page(build, files, lock, is_local), encoding="utf-8")
+    write_worker(output, build, lock)
+
+
+def write_worker(output: Path, build: str, lock: dict[str, Any]) -> None:
+    """The service worker, which knows all the files of this build by their hashes."""
+    hashes = {}
+    for file in sorted(path for path in output.rglob("*") if path.is_file()):
+        hashes[file.relative_to(output).as_posix()] = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    elsewhere = [one["file_name"] for one in lock["packages"].values() if one["file_name"].startswith("https:")]
+    text = (HERE / "worker.js").read_text(encoding="utf-8")
+    for word, value in {"build": build, "hashes": hashes, "compiled": sorted(elsewhere)}.items():
+        text = text.replace(f'"@{word}@"', json.dumps(value))
+    (output / "service-worker.js").write_text(text, encoding="utf-8")
 
 
 def build_of(output: Path) -> str:
@@ -306,26 +357,18 @@ def build_of(output: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def loaded_files(output: Path, lock: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """What a lesson loads, in this order; and what a browser keeps besides, so that all runs without a network."""
+def loaded_files(output: Path, lock: dict[str, Any]) -> list[dict[str, Any]]:
+    """What Python loads before the first cell runs, the largest first."""
     packages = lock["packages"]
     static = output / "static" / "pyodide"
-    names = ["pyodide.asm.wasm", "python_stdlib.zip", "pyodide.asm.js"]
-    needed = with_all_it_needs(["micropip", "ipython", "comm", "jedi", "fluxlite"], packages)
-    titles = {"pyodide.asm.wasm": "Python", "python_stdlib.zip": "Python's own modules", "pyodide.asm.js": "Python"}
-    files = []
-    elsewhere = []
-    for name in [*names, *sorted(needed, key=_size_of(static, packages))]:
-        file = packages[name]["file_name"] if name in packages else name
-        if file.startswith("https:"):
-            elsewhere.append({"url": file, "name": name})
-            continue
-        row = {"url": f"static/pyodide/{file}", "name": titles.get(name, name), "bytes": (static / file).stat().st_size}
-        files.append(row)
-    first = {row["url"] for row in files}
-    later = sorted(path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file())
-    kept = [path for path in later if path not in first and not path.startswith(("files/", "repl/", "consoles/"))]
-    return {"files": files, "compiled": [*elsewhere, *({"url": path} for path in kept)]}
+    files = [("Python", "pyodide.asm.wasm"), ("Python's own modules", "python_stdlib.zip"), ("Python", "pyodide.asm.js")]
+    needed = with_all_it_needs([name.replace("_", "-") for name in AT_START], packages)
+    files += [(name, packages[name]["file_name"]) for name in sorted(needed, key=_size_of(static, packages))]
+    return [
+        {"url": f"static/pyodide/{file}", "name": name, "bytes": (static / file).stat().st_size}
+        for name, file in files
+        if (static / file).exists()  # the others come from Pyodide's address
+    ]
 
 
 def _size_of(static: Path, packages: dict[str, Any]) -> Any:
@@ -402,8 +445,8 @@ def otherwise_list() -> str:
     return f"<ul>{''.join(rows)}</ul>"
 
 
-def start_page(build: str, files: dict[str, Any], lock: dict[str, Any], is_local: bool) -> str:
-    megabytes = sum(row["bytes"] for row in files["files"]) / 1e6
+def start_page(build: str, files: list[dict[str, Any]], lock: dict[str, Any], is_local: bool) -> str:
+    megabytes = sum(row["bytes"] for row in files) / 1e6
     compiled = "NumPy and Matplotlib are those that Pyodide's makers compiled, and come from their address."
     if is_local:
         compiled = "NumPy is in this site too; nothing is loaded from another host."

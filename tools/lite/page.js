@@ -34,27 +34,32 @@ function say(text, share = null) {
 
 // Python's worker loads these files too. A browser loads a file once, and gives it to both.
 async function watch_loading() {
-    const { files, compiled } = await (await fetch(new URL("static/fluxlite/files.json", root))).json();
+    const files = await (await fetch(new URL("static/fluxlite/files.json", root))).json();
     const all = files.reduce((sum, file) => sum + file.bytes, 0);
     let loaded = 0;
     let is_running = false;
-    wait_for_python().then(() => {
+    const running = wait_for_python().then(() => {
         is_running = true;
         line.remove();
-        keep_for_later([...files, ...compiled]);
     });
     for (const file of files) {
+        if (is_running) break;
         const answer = await fetch(new URL(file.url, root));
         if (!answer.ok) throw new Error(`${file.url}: ${answer.status}`);
-        const reader = answer.body.getReader();
-        for (let part = await reader.read(); !part.done; part = await reader.read()) {
-            loaded += part.value.length;
-            if (is_running) return;
+        for await (const part of parts_of(answer.body)) {
+            loaded += part.length;
             const done = `${(loaded / MB).toFixed(0)} of ${(all / MB).toFixed(0)} MB`;
-            say(`Python is on its way: ${done}, now ${file.name}`, loaded / all);
+            if (!is_running) say(`Python is on its way: ${done}, now ${file.name}`, loaded / all);
         }
     }
     if (!is_running) say("Python is here. It starts now, and takes a few seconds.", 1);
+    await running;
+}
+
+// What a stream brings, one part after the other. Not all browsers can loop over a stream itself.
+async function* parts_of(stream) {
+    const reader = stream.getReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
 }
 
 function app() {
@@ -79,18 +84,48 @@ async function wait_for_python() {
     });
 }
 
-// Ask the service worker to keep all that lessons load, so that they run without a network next time.
-function keep_for_later(files) {
-    navigator.serviceWorker?.controller?.postMessage({ keep: files.map((file) => new URL(file.url, root).href) });
+// -- the service worker -------------------------------------------------------------------------------------------------
+
+async function talk_to_worker() {
+    const { serviceWorker } = navigator;
+    if (!serviceWorker) return;
+    serviceWorker.addEventListener("message", ({ data }) => {
+        if (data === "kept") document.documentElement.dataset.kept = BUILD;
+        if (data === "newer") say("This site has a newer edition by now. Close all its tabs, and open it again.");
+    });
+    const { active } = await serviceWorker.ready;
+    active.postMessage("here");
+    await wait_for_python();
+    active.postMessage("keep"); // all that lessons load, so that they run without a network next time
+}
+
+// Python asks for its files, and this tab answers. Where it fails, Python gets an error, and the learner a word.
+async function answer(request, find) {
+    try {
+        // One at a time in all tabs: JupyterLite makes a new file in several steps.
+        return await navigator.locks.request("fluxlite files", find);
+    } catch (error) {
+        if (request.method === "get") return null; // there's no such file
+        if (is_full(error)) say_full();
+        return { failed: String(error) };
+    }
 }
 
 // -- the browser's storage --------------------------------------------------------------------------------------------
+
+function is_full(error) {
+    return /quota|full|no space/i.test(`${error?.name} ${error?.message}`);
+}
+
+function say_full() {
+    say("This browser has no room left for your work: what you do now isn't kept. Save it to a file, on the start page.");
+}
 
 async function look_at_storage() {
     if (!navigator.storage?.estimate) return;
     const { quota, usage } = await navigator.storage.estimate();
     if (quota - usage < 20 * MB) {
-        say("This browser has hardly any room left for your work. Save it to a file: Start here, Save my work.");
+        say_full();
         return;
     }
     const is_kept = (await navigator.storage.persisted()) || (await navigator.storage.persist());
@@ -114,6 +149,10 @@ function known_versions() {
 
 // Your copy of a lesson lies in the browser, and hides the site's. If the site's is another one by now, it comes beside.
 async function offer_newer_lessons() {
+    await navigator.locks.request("fluxlite newer", copy_newer_lessons); // not in two tabs at once
+}
+
+async function copy_newer_lessons() {
     const { serviceManager } = await app();
     const { contents } = serviceManager;
     const now = await (await fetch(new URL("static/fluxlite/lessons.json", root))).json();
@@ -227,7 +266,7 @@ async function make_folders(contents, path) {
     }
 }
 
-window.fluxlite = { save_work, restore_work };
+window.fluxlite = { answer, save_work, restore_work };
 
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -238,6 +277,7 @@ function complain(error) {
 document.addEventListener("DOMContentLoaded", () => {
     if (document.body.dataset.page === "start") return;
     watch_loading().catch(complain);
+    talk_to_worker().catch(complain);
     look_at_storage().catch(complain);
     offer_newer_lessons().catch(complain);
 });
