@@ -287,6 +287,8 @@ MENDED = {
         "const t=await window.fluxlite.answer(e,(()=>this._driveContentsProcessor.processDriveRequest(e)));"
         "this._broadcastChannel.postMessage({response:t,id:e.id,"
     ),
+    # A lesson didn't open where a full storage has no room for a second copy of it.
+    "await n.setItem(t,r),{id:": "await n.setItem(t,r).catch(window.fluxlite.say_if_full),{id:",
     # On the second visit the worker was taken away, and brought again: not without a network.
     "await this._unregisterOldServiceWorkers(e),": "",
 }
@@ -329,6 +331,7 @@ def add_ours(output: Path, wheels: Path, lock: dict[str, Any], is_local: bool) -
         page = output / app / "index.html"
         text = page.read_text(encoding="utf-8")
         added = (
+            '<link rel="icon" href="../lab/favicon.ico" />\n    '
             '<link rel="stylesheet" href="../static/fluxlite/page.css" />\n    '
             f'<script defer src="../static/fluxlite/page.js" data-root=".." data-build="{build}"></script>\n  </head>'
         )

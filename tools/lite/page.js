@@ -27,7 +27,15 @@ function say(text, share = null) {
     words.textContent = text;
     bar.hidden = share === null;
     bar.value = share ?? 0;
+    line.querySelector("a")?.remove();
     if (!line.isConnected) document.body.append(line);
+}
+
+// A line with a link that brings a file to this computer.
+function offer(text, file, blob) {
+    say(text);
+    const link = element("a", { href: URL.createObjectURL(blob), download: file }, `Save ${file} on this computer`);
+    words.after(link);
 }
 
 // -- while Python starts ----------------------------------------------------------------------------------------------
@@ -106,15 +114,15 @@ async function answer(request, find) {
         return await navigator.locks.request("fluxlite files", find);
     } catch (error) {
         if (request.method === "get") return null; // there's no such file
-        if (is_full(error)) say_full();
+        say_if_full(error);
         return { failed: String(error) };
     }
 }
 
 // -- the browser's storage --------------------------------------------------------------------------------------------
 
-function is_full(error) {
-    return /quota|full|no space/i.test(`${error?.name} ${error?.message}`);
+function say_if_full(error) {
+    if (/quota|full|no space/i.test(`${error?.name} ${error?.message}`)) say_full();
 }
 
 function say_full() {
@@ -133,7 +141,7 @@ async function look_at_storage() {
     if (!is_kept && is_safari && !sessionStorage.getItem(STORE)) {
         sessionStorage.setItem(STORE, "said");
         await wait_for_python();
-        say("Safari deletes what a page keeps after seven days without a visit. handin() gives you a file to keep.");
+        say("Safari deletes what a page keeps after seven days without a visit. Save your work to a file, on the start page.");
     }
 }
 
@@ -185,6 +193,20 @@ async function free_name(contents, name) {
     let free = name;
     for (let i = 2; taken.has(free); i++) free = `${stem} ${i}${end ?? ""}`;
     return free;
+}
+
+// -- what you hand in -------------------------------------------------------------------------------------------------
+
+// `%run -m fluxlite handin` makes a file in the browser's storage. To hand it in, you need it outside.
+async function offer_hand_ins() {
+    const { serviceManager } = await app();
+    serviceManager.contents.fileChanged.connect(async (contents, { newValue }) => {
+        const path = newValue?.path ?? "";
+        if (!/(^|\/)handin-[^/]*\.zip$/.test(path)) return;
+        const { content } = await contents.get(path, { content: true });
+        const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+        offer("Your hand-in is made.", path.split("/").pop(), new Blob([bytes], { type: "application/zip" }));
+    });
 }
 
 // -- all your work, in one file ---------------------------------------------------------------------------------------
@@ -266,7 +288,7 @@ async function make_folders(contents, path) {
     }
 }
 
-window.fluxlite = { answer, save_work, restore_work };
+window.fluxlite = { answer, say_if_full, save_work, restore_work };
 
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -280,4 +302,5 @@ document.addEventListener("DOMContentLoaded", () => {
     talk_to_worker().catch(complain);
     look_at_storage().catch(complain);
     offer_newer_lessons().catch(complain);
+    offer_hand_ins().catch(complain);
 });

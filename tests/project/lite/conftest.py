@@ -17,19 +17,46 @@ CHROMIUM = next((path for path in ("/usr/bin/chromium", "/usr/bin/google-chrome"
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class Counting(http.server.SimpleHTTPRequestHandler):
+    """Sends files, and counts their bytes."""
+
+    sent = 0
+
+    def copyfile(self, source, outputfile):
+        data = source.read()
+        Counting.sent += len(data)
+        outputfile.write(data)
+
     def log_message(self, *words):
         pass
 
 
-@contextlib.contextmanager
-def served(folder):
-    """The address of a folder's files."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+class Site:
+    """A folder's files at an address, which can go away, and come back."""
+
+    def __init__(self, folder, path=""):
+        self.folder = folder
+        self._path = path
+        self._port = 0
+        self.start()
+
+    @property
+    def address(self):
+        return f"{self.origin}/{self._path}"
+
+    @property
+    def origin(self):
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self):
+        handler = functools.partial(Counting, directory=str(self.folder))
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", self._port), handler)
+        self._port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self._server.shutdown()
+        self._server.server_close()
 
 
 @pytest.fixture(scope="session")
@@ -39,10 +66,11 @@ def folder():
     return Path(SITE)
 
 
-@pytest.fixture(scope="session")
-def address(folder):
-    with served(folder) as found:
-        yield found
+@pytest.fixture
+def site(folder):
+    served = Site(folder)
+    yield served
+    served.stop()
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +83,7 @@ def chromium():
 
 
 class Visit:
-    """A person's browser, with a profile that stays; what it asked for, and where it asked another host."""
+    """A person's browser, with a profile that stays; what it asked for in vain, and what of another host."""
 
     def __init__(self, chromium, profile, width=1400):
         size = {"width": width, "height": 900}
@@ -65,19 +93,24 @@ class Visit:
         self.elsewhere = []
         self.missing = []
         self.browser.on("request", self._note)
-        self.browser.on("response", lambda answer: answer.status >= 400 and self.missing.append(answer.url))
+        self.browser.on("response", self._note_missing)
 
     def _note(self, request):
-        if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:")):
+        if not request.url.startswith(("http://127.0.0.1:", "http://localhost:", "data:", "blob:", "chrome:")):
             self.elsewhere.append(request.url)
 
+    def _note_missing(self, answer):
+        if answer.status == 404:
+            self.missing.append(answer.url)
+
     def close(self):
-        self.browser.close()
+        with contextlib.suppress(Exception):  # a tab that was killed can't be closed
+            self.browser.close()
 
 
 @pytest.fixture
 def visit(chromium, tmp_path):
-    """Begin a visit; two of one name are one person's, one after the other."""
+    """Begin a visit; two of one name are one person's, one after the other. None asks another host, or in vain."""
     visits = []
 
     def begin(person="", **options):
@@ -86,5 +119,6 @@ def visit(chromium, tmp_path):
 
     yield begin
     for one in visits:
-        with contextlib.suppress(Exception):
-            one.close()
+        one.close()
+    assert [one.elsewhere for one in visits] == [[] for _ in visits]
+    assert [one.missing for one in visits] == [[] for _ in visits]
