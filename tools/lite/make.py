@@ -29,7 +29,7 @@ import nbformat
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.append(str(HERE.parent))
-from listed import read_list  # noqa: E402
+from listed import read_list  # type: ignore[import-not-found]  # noqa: E402
 
 CONSTRAINTS = ROOT / "constraints.txt"
 KERNEL = "jupyterlite-pyodide-kernel==0.6.1"  # the newest whose Pyodide is 0.27
@@ -45,7 +45,18 @@ OLDER = ["ipython==8.37.0", "micropip==0.9.0"]
 # JupyterLite's kernel asks for these, and does without them. jedi has 5 MB; IPython completes names without it, too.
 EMPTY = ["ssl", "jedi"]
 # All that Python gets before the first cell runs: together, not one after the other.
-AT_START = ["micropip", "piplite", "ssl", "sqlite3", "jedi", "ipykernel", "comm", "pyodide_kernel", "ipython", "fluxlite"]
+AT_START = [
+    "micropip",
+    "piplite",
+    "ssl",
+    "sqlite3",
+    "jedi",
+    "ipykernel",
+    "comm",
+    "pyodide_kernel",
+    "ipython",
+    "fluxlite",
+]
 # What Pyodide has compiled, with all that it needs; a browser takes it from here.
 COMPILED = ["numpy", "matplotlib"]
 FROM = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
@@ -249,7 +260,7 @@ def settings(wheels: Path) -> dict[str, Any]:
 
 
 def overrides() -> dict[str, Any]:
-    """Settings of JupyterLab's: a lesson is all there, so that the browser finds words in it, and links lead to them."""
+    """Settings of JupyterLab's: a lesson is all there, so that the browser finds words, and links lead to them."""
     return {
         "@jupyterlab/notebook-extension:tracker": {"windowingMode": "defer"},
         "@jupyterlab/apputils-extension:themes": {"adaptive-theme": True},
@@ -283,10 +294,10 @@ def build(work: Path, output: Path) -> None:
 MENDED = {
     # Where a file couldn't be read or written, nobody told Python, which waited for ever. And answers to two notebooks
     # in one tab could be exchanged.
-    "const t=await this._driveContentsProcessor.processDriveRequest(e);this._broadcastChannel.postMessage({response:t,": (
+    "const t=await this._driveContentsProcessor.processDriveRequest(e);": (
         "const t=await window.fluxlite.answer(e,(()=>this._driveContentsProcessor.processDriveRequest(e)));"
-        "this._broadcastChannel.postMessage({response:t,id:e.id,"
     ),
+    "postMessage({response:t,": "postMessage({response:t,id:e.id,",
     # A lesson didn't open where a full storage has no room for a second copy of it.
     "await n.setItem(t,r),{id:": "await n.setItem(t,r).catch(window.fluxlite.say_if_full),{id:",
     # On the second visit the worker was taken away, and brought again: not without a network.
@@ -364,7 +375,11 @@ def loaded_files(output: Path, lock: dict[str, Any]) -> list[dict[str, Any]]:
     """What Python loads before the first cell runs, the largest first."""
     packages = lock["packages"]
     static = output / "static" / "pyodide"
-    files = [("Python", "pyodide.asm.wasm"), ("Python's own modules", "python_stdlib.zip"), ("Python", "pyodide.asm.js")]
+    files = [
+        ("Python", "pyodide.asm.wasm"),
+        ("Python", "pyodide.asm.js"),
+        ("Python's own modules", "python_stdlib.zip"),
+    ]
     needed = with_all_it_needs([name.replace("_", "-") for name in AT_START], packages)
     files += [(name, packages[name]["file_name"]) for name in sorted(needed, key=_size_of(static, packages))]
     return [
@@ -420,7 +435,7 @@ ROW = re.compile(r"^\| \[(?P<title>[^]]+)\]\((?P<file>[^)]+\.ipynb)\) \| (?P<min
 
 def lessons_table() -> str:
     """The lessons, as README of the notebooks lists them."""
-    parts = []
+    parts: list[str] = []
     for line in (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8").splitlines():
         row = ROW.match(line)
         if line.startswith("## ") and not line.startswith("## Every"):

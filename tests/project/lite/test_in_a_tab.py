@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 
-import pytest
 from conftest import Counting, Site
 
 PATIENCE = int(os.environ.get("FLUXLITE_PATIENCE", "120")) * 1000  # milliseconds: a busy machine starts Python slowly
@@ -94,8 +93,17 @@ def wait_for_record(page, part, key, word):
     for _ in range(PATIENCE // 100):
         if record(page).get(part, {}).get(key) == word:
             return
-        page.wait_for_timeout(100)
+        getattr(page, "page", page).wait_for_timeout(100)
     raise AssertionError(f"{part} has no {key}: {record(page)}")
+
+
+def wait_until(page, promise):
+    """Until a promise gives true: Playwright waits for values only."""
+    for _ in range(PATIENCE // 100):
+        if page.evaluate(promise):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"never true: {promise}")
 
 
 def files_page(visit, site):
@@ -335,12 +343,11 @@ def test_a_newer_edition_comes_whole_and_its_lessons_beside_the_learners_copies(
     make_newer(copy)
 
     page.goto(site.address)
-    page.wait_for_function("navigator.serviceWorker.getRegistration().then((one) => one.waiting)", timeout=PATIENCE)
+    wait_until(page, "navigator.serviceWorker.getRegistration().then((one) => Boolean(one.waiting))")
     page.reload()
     assert page.title() == "fluxlite in your browser"  # a tab shows the old edition, so all of them do
     page.goto(f"{site.origin}/outside.html")
-    waiting = "navigator.serviceWorker.getRegistration('/lessons/').then((one) => !one.waiting)"
-    page.wait_for_function(waiting, timeout=PATIENCE)
+    wait_until(page, "navigator.serviceWorker.getRegistration('/lessons/').then((one) => !one.waiting)")
     page.goto(site.address)
     assert page.title() == "fluxlite, newer"
     site.stop()
