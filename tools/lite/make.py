@@ -444,7 +444,7 @@ def lessons_table() -> str:
             address = f"notebooks/index.html?path={row['file']}"
             parts.append(
                 f'<tr><td class="lesson"><a href="{address}">{html.escape(row["title"])}</a></td>'
-                f'<td>{html.escape(row["about"])}</td><td class="minutes">{row["minutes"]} min</td></tr>'
+                f'<td>{with_code(row["about"])}</td><td class="minutes">{row["minutes"]} min</td></tr>'
             )
     return "\n".join([*parts, "</table>"])
 
@@ -457,7 +457,7 @@ def with_code(text: str) -> str:
 def otherwise_list() -> str:
     """The cells that show something else in a browser."""
     rows = [
-        f"<li>Lesson {one.lesson}, <code>{html.escape(one.cell.splitlines()[0])}</code>: {html.escape(one.why)}</li>"
+        f"<li>Lesson {one.lesson}, <code>{html.escape(one.cell.splitlines()[0])}</code>: {with_code(one.why)}</li>"
         for one in read_list()
     ]
     return f"<ul>{''.join(rows)}</ul>"

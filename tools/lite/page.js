@@ -20,10 +20,25 @@ const line = element("div", { id: "fluxlite-line", role: "status" });
 const words = element("span");
 const bar = element("progress", { max: 1, value: 0 });
 const close = element("button", { title: "Close this line", type: "button" }, "×");
-close.addEventListener("click", () => line.remove());
+let is_message = false; // it stays until it's closed; how far Python is would hide it
+close.addEventListener("click", remove_line);
 line.append(words, bar, close);
 
-function say(text, share = null) {
+function remove_line() {
+    is_message = false;
+    line.remove();
+}
+
+function say(text) {
+    is_message = true;
+    show(text, null);
+}
+
+function say_how_far(text, share) {
+    if (!is_message) show(text, share);
+}
+
+function show(text, share) {
     words.textContent = text;
     bar.hidden = share === null;
     bar.value = share ?? 0;
@@ -31,11 +46,9 @@ function say(text, share = null) {
     if (!line.isConnected) document.body.append(line);
 }
 
-// A line with a link that brings a file to this computer.
-function offer(text, file, blob) {
+function say_with_link(text, label, attributes) {
     say(text);
-    const link = element("a", { href: URL.createObjectURL(blob), download: file }, `Save ${file} on this computer`);
-    words.after(link);
+    words.after(element("a", attributes, label));
 }
 
 // -- while Python starts ----------------------------------------------------------------------------------------------
@@ -48,7 +61,7 @@ async function watch_loading() {
     let is_running = false;
     const running = wait_for_python().then(() => {
         is_running = true;
-        line.remove();
+        if (!is_message) remove_line();
     });
     for (const file of files) {
         if (is_running) break;
@@ -57,10 +70,10 @@ async function watch_loading() {
         for await (const part of parts_of(answer.body)) {
             loaded += part.length;
             const done = `${(loaded / MB).toFixed(0)} of ${(all / MB).toFixed(0)} MB`;
-            if (!is_running) say(`Python is on its way: ${done}, now ${file.name}`, loaded / all);
+            if (!is_running) say_how_far(`Python is on its way: ${done}, now ${file.name}`, loaded / all);
         }
     }
-    if (!is_running) say("Python is here. It starts now, and takes a few seconds.", 1);
+    if (!is_running) say_how_far("Python is here. It starts now, and takes a few seconds.", 1);
     await running;
 }
 
@@ -127,6 +140,21 @@ function say_if_full(error) {
 
 function say_full() {
     say("This browser has no room left for your work: what you do now isn't kept. Save it to a file, on the start page.");
+}
+
+// Some browsers give a page nothing to keep if it's inside a page of another site, or in a private window.
+function can_keep() {
+    try {
+        return Boolean(localStorage && indexedDB && navigator.serviceWorker);
+    } catch {
+        return false;
+    }
+}
+
+function say_that_nothing_is_kept() {
+    const text = "A lesson has to keep files, and here the browser doesn't let it.";
+    if (window.top === window) say(`${text} In a private window? Open it in an ordinary one.`);
+    else say_with_link(text, "Open it in a tab of its own", { href: location.href, target: "_blank", rel: "noopener" });
 }
 
 async function look_at_storage() {
@@ -205,7 +233,9 @@ async function offer_hand_ins() {
         if (!/(^|\/)handin-[^/]*\.zip$/.test(path)) return;
         const { content } = await contents.get(path, { content: true });
         const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
-        offer("Your hand-in is made.", path.split("/").pop(), new Blob([bytes], { type: "application/zip" }));
+        const file = path.split("/").pop();
+        const href = URL.createObjectURL(new Blob([bytes], { type: "application/zip" }));
+        say_with_link("Your hand-in is made.", `Save ${file} on this computer`, { href, download: file });
     });
 }
 
@@ -298,6 +328,10 @@ function complain(error) {
 
 document.addEventListener("DOMContentLoaded", () => {
     if (document.body.dataset.page === "start") return;
+    if (!can_keep()) {
+        say_that_nothing_is_kept();
+        return;
+    }
     watch_loading().catch(complain);
     talk_to_worker().catch(complain);
     look_at_storage().catch(complain);
