@@ -263,7 +263,7 @@ def test_two_tabs_and_one_that_is_killed_lose_nothing_that_was_confirmed(visit, 
     )
     confirmed = [int(number) for number in output.inner_text().split()]
     with contextlib.suppress(Exception):
-        first.goto("chrome://crash", timeout=5000)
+        one.browser.new_cdp_session(first).send("Page.crash")
     page = open_lesson(one, site, "05-waiting-for-the-gpu")
     assert set(record(page)["guesses"]) >= {f"killed-{number}" for number in confirmed}
     run(page, "from fluxlite_course.lesson05")
