@@ -27,13 +27,14 @@ else echo "    uv run --python 3.12 --extra lab python -m fluxlite lab  (uv: doc
 exit 1
 endef
 
-.PHONY: help lab test bench site exercises lesson nbgrader wheelhouse colab clean
+.PHONY: help lab test bench site lite exercises lesson nbgrader wheelhouse colab clean
 
 help:
 	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
 	@echo "make test    check style and types, run all tests and all notebooks"
 	@echo "make bench   compare the speed with PyTorch and JAX"
 	@echo "make site    make the site: the lessons to read, the reference, and more; then open build/site/html/index.html"
+	@echo "make lite    make a site that runs the lessons in a browser, with nothing to install, in build/lite"
 	@echo "make clean   remove .venv and everything else that was made here (not your own notebooks)"
 	@echo
 	@echo "make exercises   make the learners' copies of the lessons and the list of examples again"
@@ -74,6 +75,11 @@ bench:
 site:
 	$(call prepare,site)
 	@.venv/bin/python docs/site/make.py $(ARGS)
+
+# ARGS="--local FOLDER": with wheels of NumPy and Matplotlib for Pyodide, so that no browser asks another host.
+lite:
+	$(call prepare,lab lite)
+	@.venv/bin/python tools/lite/make.py $(ARGS)
 
 exercises:
 	$(call prepare,lab)

@@ -12,6 +12,7 @@
     .venv/bin/nox -s clients -- ../clients         other projects' tests for CuPy with simgpu in its place
     .venv/bin/nox -s without          the lessons without threads, processes, sockets, and with 1 GB: what a browser has
     .venv/bin/nox -s pyodide          the same in Pyodide, a browser's Python, on Node.js
+    .venv/bin/nox -s lite             the lessons as a site that runs them in a browser: in Chromium, step by step
     .venv/bin/nox -s alone            fluxlite and simgpu in an empty folder, with NumPy, safetensors and tqdm
     .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
     .venv/bin/nox -s constraints      choose the versions in constraints.txt again: for a class, its sticks, and Binder
@@ -241,6 +242,24 @@ def pyodide(session: nox.Session) -> None:
     planted = ["-m", "pytest", "-p", "no:nbval", "-k", "pyodide", "tests/project/test_without.py"]
     session.run(sys.executable, *planted, env={"FLUXLITE_PYODIDE": str(folder.absolute())})
     session.run(sys.executable, "tools/without.py", "--compare", "--jobs=2", f"--pyodide={folder}", *session.posargs)
+
+
+@nox.session(default=False)  # six minutes; it needs Chromium
+def lite(session: nox.Session) -> None:
+    """The site that runs the lessons in a browser, in build/lite, and what a learner does there, in Chromium.
+
+    It takes Node.js, and a NumPy for Pyodide 0.27 in the folder that FLUXLITE_WASM names: no test asks another host.
+    """
+    if not list(WASM.glob("numpy-*-cp312-*wasm32.whl")):
+        session.skip(f"there's no NumPy for Pyodide in {WASM}; FLUXLITE_WASM names a folder that has one")
+    if shutil.which("npm") is None:
+        session.skip("Pyodide needs Node.js with npm: nodejs.org")
+    if not any(map(shutil.which, ("chromium", "google-chrome"))):
+        session.skip("there's no Chromium here")
+    session.install("-e", ".[test,lite,browser]")
+    session.run("python", "tools/lite/make.py", "build/lite", f"--local={WASM.absolute()}")
+    tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "tests/project/lite"]
+    session.run("python", *tests, *session.posargs, env={"FLUXLITE_LITE": "build/lite"})
 
 
 @nox.session(default=False)  # three minutes

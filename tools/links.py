@@ -59,6 +59,8 @@ def published(said: dict[str, str], number: str = version()) -> Place | None:
 
 
 PLACE = published(settings())
+# Where the lessons run in a browser's own Python, as `make lite` makes them; empty as long as it's nowhere.
+BROWSER = settings().get("browser", "")
 
 
 # -- addresses ------------------------------------------------------------------------------------------------------
@@ -88,6 +90,13 @@ def on_binder(name: str, place: Place) -> str:
     """The address that opens a learner's notebook in JupyterLab on Binder, among all the others."""
     path = quote(f"lab/tree/{LEARNER}/{name}", safe="")
     return f"https://mybinder.org/v2/gh/{place.repository}/{place.opened}?urlpath={path}"
+
+
+def in_browser(name: str, browser: str = BROWSER) -> str:
+    """The address that runs a learner's notebook in a browser's own Python; empty where there's none."""
+    if not browser:
+        return ""
+    return f"{browser.rstrip('/')}/notebooks/index.html?path={name}"
 
 
 def on_hub(place: Place | None) -> str:

@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 import fluxlite  # noqa: E402
 from fluxlite_course.kit.copies import HASH, LESSON, VERSION, fingerprint  # noqa: E402
 from fluxlite_course.kit.guesses import as_words, question  # noqa: E402
-from tools.links import FIRST, PLACE, Place, on_binder, on_colab, on_hub, on_kaggle  # noqa: E402
+from tools.links import FIRST, PLACE, Place, in_browser, on_binder, on_colab, on_hub, on_kaggle  # noqa: E402
 
 NOTEBOOKS = ROOT / "notebooks"
 WORDS = "words.ipynb"  # a page for reading: the lessons link to it
@@ -195,11 +195,18 @@ def pages(place: Place | None = PLACE) -> dict[Path, str]:
     """The pages with links to Colab and others, and for a JupyterHub, made again."""
     hub = f"\n```\n{on_hub(place)}\n```\n\n"
     links = {
-        "README.md": in_the_browser(place) if place else "",
+        "README.md": try_it(in_browser(FIRST)) + (in_the_browser(place) if place else ""),
         "notebooks/TEACHING.md": hub,
         "docs/hub/README.md": hub,
     }
     return {ROOT / name: with_links(name, (ROOT / name).read_text("utf-8"), text) for name, text in links.items()}
+
+
+def try_it(address: str) -> str:
+    """README.md's way in where Python runs in the browser; empty where there's no `address`."""
+    if not address:
+        return ""
+    return f"**[Try it in your browser]({address})**: Python runs there too, and nothing gets installed.\n\n"
 
 
 def in_the_browser(place: Place) -> str:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWa
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGINS = '\nif __name__ == "__main__":'
-FOLDERS = ("tools", "benchmarks", "docs/site", "tests/frozen")
+FOLDERS = ("tools", "tools/lite", "benchmarks", "docs/site", "tests/frozen")
 FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.py") if BEGINS in path.read_text())
 # Those of a package start with -m.
 MODULES = ["fluxlite", "fluxlite.distributed", "fluxlite_course.sine_wave", "simgpu"]

@@ -11,14 +11,16 @@ from typing import Any
 
 from fluxlite_course.kit.guesses import as_page, question
 from tools import notebooks
+from tools.links import in_browser
 
 from .links import on_site
 
 ANSWER = re.compile(r"""^answer\("(\d\d-[A-Z])"\)""", re.MULTILINE)
 NOTE = """```{{admonition}} To read, or to work in
 This lesson has been run. To work in it, [install fluxlite](../install.md#install), or download
-{{download}}`the learner's copy <../learner/{name}>`: its exercises are still to do.
+{{download}}`the learner's copy <../learner/{name}>`: its exercises are still to do.{here}
 ```"""
+HERE = "\n[Run it here]({address}), in your browser: nothing gets installed."
 
 
 def for_readers(lesson: dict[str, Any], name: str) -> dict[str, Any]:
@@ -84,7 +86,9 @@ def with_note(cells: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     if name == notebooks.WORDS:
         return cells
     title, _, text = cells[0]["source"].partition("\n")
-    note = NOTE.format(name=name)
+    address = in_browser(name)
+    here = HERE.format(address=address) if address else ""
+    note = NOTE.format(name=name, here=here)
     return [{**cells[0], "source": f"{title}\n\n{note}\n{text}"}, *cells[1:]]
 
 

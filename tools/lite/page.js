@@ -1,0 +1,340 @@
+// What the lessons' site adds to JupyterLite: a bar while Python starts, work that's kept, saved and restored, and
+// lessons that are newer than your copy. It runs in each of JupyterLite's pages.
+
+const here = document.currentScript;
+const root = new URL(here.dataset.root + "/", location.href);
+const BUILD = here.dataset.build; // of this site: lessons and library have one
+const STORE = "fluxlite work"; // in localStorage: which lessons your copies were made from
+const MB = 1e6;
+
+// -- a line at the bottom of the page ---------------------------------------------------------------------------------
+
+function element(kind, attributes = {}, text = "") {
+    const made = document.createElement(kind);
+    Object.assign(made, attributes);
+    made.textContent = text;
+    return made;
+}
+
+const line = element("div", { id: "fluxlite-line", role: "status" });
+const words = element("span");
+const bar = element("progress", { max: 1, value: 0 });
+const close = element("button", { title: "Close this line", type: "button" }, "×");
+let is_message = false; // it stays until it's closed; how far Python is would hide it
+close.addEventListener("click", remove_line);
+line.append(words, bar, close);
+
+function remove_line() {
+    is_message = false;
+    line.remove();
+}
+
+function say(text) {
+    is_message = true;
+    show(text, null);
+}
+
+function say_how_far(text, share) {
+    if (!is_message) show(text, share);
+}
+
+function show(text, share) {
+    words.textContent = text;
+    bar.hidden = share === null;
+    bar.value = share ?? 0;
+    line.querySelector("a")?.remove();
+    if (!line.isConnected) document.body.append(line);
+}
+
+function say_with_link(text, label, attributes) {
+    say(text);
+    words.after(element("a", attributes, label));
+}
+
+// -- while Python starts ----------------------------------------------------------------------------------------------
+
+// Python's worker loads these files too. A browser loads a file once, and gives it to both.
+async function watch_loading() {
+    const files = await (await fetch(new URL("static/fluxlite/files.json", root))).json();
+    const all = files.reduce((sum, file) => sum + file.bytes, 0);
+    let loaded = 0;
+    let is_running = false;
+    const running = wait_for_python().then(() => {
+        is_running = true;
+        if (!is_message) remove_line();
+    });
+    for (const file of files) {
+        if (is_running) break;
+        const answer = await fetch(new URL(file.url, root));
+        if (!answer.ok) throw new Error(`${file.url}: ${answer.status}`);
+        for await (const part of parts_of(answer.body)) {
+            loaded += part.length;
+            const done = `${(loaded / MB).toFixed(0)} of ${(all / MB).toFixed(0)} MB`;
+            if (!is_running) say_how_far(`Python is on its way: ${done}, now ${file.name}`, loaded / all);
+        }
+    }
+    if (!is_running) say_how_far("Python is here. It starts now, and takes a few seconds.", 1);
+    await running;
+}
+
+// What a stream brings, one part after the other. Not all browsers can loop over a stream itself.
+async function* parts_of(stream) {
+    const reader = stream.getReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+}
+
+function app() {
+    return new Promise((resolve) => {
+        const timer = setInterval(() => {
+            if (!window.jupyterapp) return;
+            clearInterval(timer);
+            resolve(window.jupyterapp);
+        }, 100);
+    });
+}
+
+async function wait_for_python() {
+    const { shell } = await app();
+    await new Promise((resolve) => {
+        const timer = setInterval(() => {
+            const kernel = shell.currentWidget?.sessionContext?.session?.kernel;
+            if (kernel?.status !== "idle" && kernel?.status !== "busy") return;
+            clearInterval(timer);
+            resolve();
+        }, 200);
+    });
+}
+
+// -- the service worker -------------------------------------------------------------------------------------------------
+
+async function talk_to_worker() {
+    const { serviceWorker } = navigator;
+    if (!serviceWorker) return;
+    serviceWorker.addEventListener("message", ({ data }) => {
+        if (data === "kept") document.documentElement.dataset.kept = BUILD;
+        if (data === "newer") say("This site has a newer edition by now. Close all its tabs, and open it again.");
+    });
+    const { active } = await serviceWorker.ready;
+    active.postMessage("here");
+    await wait_for_python();
+    active.postMessage("keep"); // all that lessons load, so that they run without a network next time
+}
+
+// Python asks for its files, and this tab answers. Where it fails, Python gets an error, and the learner a word.
+async function answer(request, find) {
+    try {
+        // One at a time in all tabs: JupyterLite makes a new file in several steps.
+        return await navigator.locks.request("fluxlite files", find);
+    } catch (error) {
+        if (request.method === "get") return null; // there's no such file
+        say_if_full(error);
+        return { failed: String(error) };
+    }
+}
+
+// -- the browser's storage --------------------------------------------------------------------------------------------
+
+function say_if_full(error) {
+    if (/quota|full|no space/i.test(`${error?.name} ${error?.message}`)) say_full();
+}
+
+function say_full() {
+    say("This browser has no room left for your work: what you do now isn't kept. Save it to a file, on the start page.");
+}
+
+// Some browsers give a page nothing to keep if it's inside a page of another site, or in a private window.
+function can_keep() {
+    try {
+        return Boolean(localStorage && indexedDB && navigator.serviceWorker);
+    } catch {
+        return false;
+    }
+}
+
+function say_that_nothing_is_kept() {
+    const text = "A lesson has to keep files, and here the browser doesn't let it.";
+    if (window.top === window) say(`${text} In a private window? Open it in an ordinary one.`);
+    else say_with_link(text, "Open it in a tab of its own", { href: location.href, target: "_blank", rel: "noopener" });
+}
+
+async function look_at_storage() {
+    if (!navigator.storage?.estimate) return;
+    const { quota, usage } = await navigator.storage.estimate();
+    if (quota - usage < 20 * MB) {
+        say_full();
+        return;
+    }
+    const is_kept = (await navigator.storage.persisted()) || (await navigator.storage.persist());
+    const is_safari = /^((?!chrome|android).)*safari/i.test(navigator.userAgent);
+    if (!is_kept && is_safari && !sessionStorage.getItem(STORE)) {
+        sessionStorage.setItem(STORE, "said");
+        await wait_for_python();
+        say("Safari deletes what a page keeps after seven days without a visit. Save your work to a file, on the start page.");
+    }
+}
+
+// -- lessons that are newer than your copy ----------------------------------------------------------------------------
+
+function known_versions() {
+    try {
+        return JSON.parse(localStorage.getItem(STORE)) ?? {};
+    } catch {
+        return {};
+    }
+}
+
+// Your copy of a lesson lies in the browser, and hides the site's. If the site's is another one by now, it comes beside.
+async function offer_newer_lessons() {
+    await navigator.locks.request("fluxlite newer", copy_newer_lessons); // not in two tabs at once
+}
+
+async function copy_newer_lessons() {
+    const { serviceManager } = await app();
+    const { contents } = serviceManager;
+    const now = await (await fetch(new URL("static/fluxlite/lessons.json", root))).json();
+    const before = known_versions();
+    const versions = { ...before };
+    const newer = [];
+    for (const [name, version] of Object.entries(now)) {
+        versions[name] = version;
+        if (!(name in before) || before[name] === version) continue;
+        const mine = await contents.get(name, { content: true });
+        const fresh = await (await fetch(new URL(`files/${name}`, root))).json();
+        if (same_lesson(mine.content, fresh)) continue;
+        const beside = await free_name(contents, name.replace(".ipynb", ", newer.ipynb"));
+        await contents.save(beside, { type: "notebook", format: "json", content: fresh });
+        newer.push(beside);
+    }
+    localStorage.setItem(STORE, JSON.stringify(versions));
+    if (newer.length) say(`There's a newer edition of a lesson. Your copy stays; this one lies beside it: ${newer.join("; ")}`);
+}
+
+function same_lesson(one, other) {
+    const sources = (notebook) => notebook.cells.map((cell) => [cell.source].flat().join(""));
+    return JSON.stringify(sources(one)) === JSON.stringify(sources(other));
+}
+
+async function free_name(contents, name) {
+    const { content } = await contents.get("", { content: true });
+    const taken = new Set(content.map((file) => file.name));
+    const [, stem, end] = name.match(/^(.*?)(\.[^.]*)?$/);
+    let free = name;
+    for (let i = 2; taken.has(free); i++) free = `${stem} ${i}${end ?? ""}`;
+    return free;
+}
+
+// -- what you hand in -------------------------------------------------------------------------------------------------
+
+// `%run -m fluxlite handin` makes a file in the browser's storage. To hand it in, you need it outside.
+async function offer_hand_ins() {
+    const { serviceManager } = await app();
+    serviceManager.contents.fileChanged.connect(async (contents, { newValue }) => {
+        const path = newValue?.path ?? "";
+        if (!/(^|\/)handin-[^/]*\.zip$/.test(path)) return;
+        const { content } = await contents.get(path, { content: true });
+        const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+        const file = path.split("/").pop();
+        const href = URL.createObjectURL(new Blob([bytes], { type: "application/zip" }));
+        say_with_link("Your hand-in is made.", `Save ${file} on this computer`, { href, download: file });
+    });
+}
+
+// -- all your work, in one file ---------------------------------------------------------------------------------------
+
+async function all_work(contents, folder = "") {
+    const found = {};
+    const { content } = await contents.get(folder, { content: true });
+    for (const file of content) {
+        if (file.type === "directory") Object.assign(found, await all_work(contents, file.path));
+        else {
+            const { type, format, content } = await contents.get(file.path, { content: true });
+            found[file.path] = { type, format, content };
+        }
+    }
+    return found;
+}
+
+async function save_work() {
+    const { serviceManager } = await app();
+    const work = { kind: "fluxlite work", build: BUILD, files: await all_work(serviceManager.contents) };
+    const day = new Date().toISOString().slice(0, 10);
+    const address = URL.createObjectURL(new Blob([JSON.stringify(work)], { type: "application/json" }));
+    element("a", { href: address, download: `fluxlite-work-${day}.json` }).click();
+    URL.revokeObjectURL(address);
+    return `fluxlite-work-${day}.json is in your downloads, with ${Object.keys(work.files).length} files.`;
+}
+
+function checked_work(text) {
+    const work = JSON.parse(text);
+    if (work?.kind !== "fluxlite work" || typeof work.files !== "object") throw new Error("it isn't one that we saved");
+    for (const [path, file] of Object.entries(work.files)) {
+        const is_inside = path && !path.startsWith("/") && !path.split("/").includes("..");
+        const is_known = ["notebook", "file"].includes(file?.type) && ["json", "text", "base64"].includes(file?.format);
+        if (!is_inside || !is_known) throw new Error(`${path} isn't a file of a lesson`);
+    }
+    return work.files;
+}
+
+// What's there stays: a file that differs from yours comes beside it.
+async function restore_work(file) {
+    const { serviceManager } = await app();
+    const { contents } = serviceManager;
+    let files;
+    try {
+        files = checked_work(await file.text());
+    } catch (error) {
+        return `${file.name} can't be read: ${error.message}. Nothing was changed.`;
+    }
+    const mine = await all_work(contents);
+    const beside = [];
+    let count = 0;
+    for (const [path, model] of Object.entries(files)) {
+        const own = mine[path];
+        if (own && JSON.stringify(own.content) === JSON.stringify(model.content)) continue;
+        let to = path;
+        if (own && !(await is_the_sites(path, own))) {
+            to = await free_name(contents, path.replace(/(\.[^./]*)?$/, ", restored$1"));
+            beside.push(to);
+        }
+        await make_folders(contents, to);
+        await contents.save(to, model);
+        count += 1;
+    }
+    const where = beside.length ? ` Beside files of yours that differ: ${beside.join("; ")}.` : "";
+    return `${count} of ${Object.keys(files).length} files came back, the others are the same.${where}`;
+}
+
+async function is_the_sites(path, own) {
+    const answer = await fetch(new URL(`files/${path}`, root));
+    if (!answer.ok) return false;
+    return own.type === "notebook" && JSON.stringify(await answer.json()) === JSON.stringify(own.content);
+}
+
+async function make_folders(contents, path) {
+    const parts = path.split("/").slice(0, -1);
+    for (let i = 1; i <= parts.length; i++) {
+        const folder = parts.slice(0, i).join("/");
+        await contents.save(folder, { type: "directory" });
+    }
+}
+
+window.fluxlite = { answer, say_if_full, save_work, restore_work };
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+function complain(error) {
+    console.error("fluxlite:", error);
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+    if (document.body.dataset.page === "start") return;
+    if (!can_keep()) {
+        say_that_nothing_is_kept();
+        return;
+    }
+    watch_loading().catch(complain);
+    talk_to_worker().catch(complain);
+    look_at_storage().catch(complain);
+    offer_newer_lessons().catch(complain);
+    offer_hand_ins().catch(complain);
+});
