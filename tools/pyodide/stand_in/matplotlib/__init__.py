@@ -8,3 +8,4 @@ from unittest.mock import MagicMock
 
 __version__ = "0 (a stand-in)"
 rcParams = MagicMock()
+colormaps = MagicMock()
