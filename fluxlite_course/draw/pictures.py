@@ -35,6 +35,8 @@ _STYLE: Any = {
     "axes.facecolor": "none",
 }
 
+_AS_THE_TEXT = "min(100%, 40rem)"  # and as the pictures that move
+_width = _AS_THE_TEXT
 _DARK = ":is([data-jp-theme-light=false], .vscode-dark) .fluxlite-drawing { filter: brightness(1.16); }"
 # Lines next to each other: they can be told apart by the markers at their ends, too.
 _LINES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"))
@@ -70,16 +72,19 @@ def plots(rows: int = 1, columns: int = 1, height: float = 4.0, width: float = 9
 def projector(on: bool = True) -> None:
     """Draw for the last row of a classroom: larger letters and thicker lines, in all pictures from now on.
 
-    Pictures that move become as wide as the page.
+    Pictures become as wide as the page.
 
     >>> projector()
     >>> projector(False)
     """
+    global _width
     widen(on)
     if on:
         _STYLE.update({"font.size": 17, "lines.linewidth": 4})
+        _width = "100%"
     else:
         _STYLE.update({"font.size": 13, "lines.linewidth": 2})
+        _width = _AS_THE_TEXT
 
 
 class Picture:
@@ -87,6 +92,7 @@ class Picture:
 
     def __init__(self, figure: Any, sentence: str):
         self.sentence = sentence
+        self.width = _width
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=110, bbox_inches="tight", facecolor="none")
         self.png = buffer.getvalue()
@@ -95,7 +101,7 @@ class Picture:
         # We make our own <img>: JupyterLab drops the alternative text of an image output.
         source = base64.b64encode(self.png).decode()
         text = html.escape(self.sentence, quote=True)
-        image = f'<img class="fluxlite-drawing" style="max-width:100%" alt="{text}"'
+        image = f'<img class="fluxlite-drawing" style="max-width:{self.width}" alt="{text}"'
         return f'<style>{_DARK}</style>{image} src="data:image/png;base64,{source}">'
 
     def __repr__(self) -> str:

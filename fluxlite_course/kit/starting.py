@@ -42,7 +42,7 @@ def start(number: str) -> None:
         from .magics import DeviceMagics
 
         shell.register_magics(DeviceMagics)
-    publish("\n".join(lines), box("note", f"<p>{'<br>'.join(map(html.escape, lines))}</p>"))
+    publish("\n".join(lines), box("note", f"<p>{'<br>'.join(map(html.escape, lines))}</p>", "Text"))
 
 
 def _gpu(simulated: bool) -> tuple[str, str]:

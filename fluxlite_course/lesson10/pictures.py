@@ -32,7 +32,7 @@ def temperatures(model: Any, begin: str = "the ") -> Scene:
     )  # fmt: skip
     best = shares.argmax(axis=1)
     said = [f"Temperature {heat:g}: after {begin!r}, {_SIGNS.get(letters()[i], letters()[i])} comes with "
-            f"{100 * share[i]:.0f} %. It writes: {' / '.join(page)}"
+            f"{100 * share[i]:.0f} %. It begins to write: {page[0]} …"
             for heat, share, i, page in zip(HEATS, shares, best, pages)]  # fmt: skip
     return Scene(picture, [Knob("temperature", [f"{heat:g}" for heat in HEATS], slider=True)], said, [3])
 

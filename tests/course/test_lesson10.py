@@ -1,5 +1,7 @@
 """Lesson 10's checks: each likely wrong answer gets its own helpful message. And what the lesson shows is robust."""
 
+import html
+
 import numpy as np
 import pytest
 from answers import EqualToAll, not_right, replies, right
@@ -214,7 +216,10 @@ def test_a_bar_is_as_high_as_its_letter_is_likely():
     for state, heat in enumerate(HEATS):
         np.testing.assert_allclose([bar[state] / 152 for bar in bars], fl.softmax(scores / heat), atol=1e-3)
     assert scene.at().startswith("Temperature 0.7: after 'x', ")
-    assert scene.at(temperature="2.5").endswith(" / ".join(write(model, "x", 2.5).splitlines()))
+    lines = write(model, "x", 2.5).splitlines()
+    assert scene.at(temperature="2.5").endswith(f"It begins to write: {lines[0]} …")
+    drawn = scene.picture.markup(list(HEATS).index(2.5))
+    assert all(f">{html.escape(line)}<" in drawn for line in lines)
 
 
 def test_a_step_keeps_a_part_and_writes_a_part():

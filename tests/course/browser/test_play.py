@@ -34,6 +34,7 @@ CELLS = [
     "x = fl.gpu(np.ones(64, np.float32))\nmicroscope(twice, 1, 64, (x, np.zeros_like(x)))",
     "busiest(batch=(64, 1024), cards=(1, 2))",
     "guess('00-A')",
+    "from IPython.display import Markdown\nMarkdown('a few words ' * 100)",
 ]
 SEVEN = [(8, 4), (20, 4), (17, 12), (13, 24)]  # its corners, in cells of the sheet
 FRONT_ENDS = {"lab": ("jupyterlab", "LabApp", "doc/tree"), "notebook": ("notebook", "JupyterNotebookApp", "notebooks")}
@@ -118,6 +119,16 @@ def test_checks_and_puzzles_have_a_face(page):
     assert "not yet" in page.locator(".fluxlite-box:has-text('00.1')").text_content()
     puzzle = page.locator(".fluxlite-box:has-text('05-1')").text_content()
     assert "above par" in puzzle and "waits" in puzzle
+
+
+def test_text_boxes_and_pictures_are_equally_wide(page):
+    of = {
+        "text": ".jp-RenderedMarkdown p",
+        "box": ".fluxlite-box.guess",
+        "picture": ".fluxlite-scene",
+    }
+    widths = {name: page.locator(selector).first.bounding_box()["width"] for name, selector in of.items()}
+    assert max(widths.values()) - min(widths.values()) < 8, widths
 
 
 def test_the_machine_flies_once_you_have_guessed(page):
