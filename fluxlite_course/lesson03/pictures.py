@@ -92,7 +92,7 @@ def passes(f: Callable[..., Any], tracked: type, at: tuple[float, ...] = (0.0, 1
     """What `f` does with a tracked number, as a graph: the forward pass, then the backward pass, for several `w`.
 
     A tracked number has `value`, `how` it was made, and `made_from`: pairs of an earlier one and the derivative. If `f`
-    takes more than one, the first is `w`, and the others are 0: ``passes(lambda w, b: (w * 3 + b) ** 2, Tracked)``.
+    takes more than one, the first is `w`, and the others are 0: ``passes(lambda w, v: (w * 3 + v * 2) ** 2, Tracked)``.
     """
     first, *others = inspect.signature(f).parameters
     runs = [_history(f(tracked(w, first), *(tracked(0.0, name) for name in others))) for w in at]

@@ -290,12 +290,12 @@ def test_the_minus_18_arrives_at_w_after_it_was_multiplied_at_each_arrow():
 
 
 def test_one_backward_pass_visits_all_weights():
-    def f(w, b):
-        return (w * 3 + b - 6) ** 2
+    def f(w, v):
+        return (w * 3 + v * 2 - 6) ** 2
 
     scene = passes(f, Tracked)
     for w in ("0", "1", "3"):
-        wanted = dict(zip("wb", fl.gradient(f, float(w), 0.0)))
+        wanted = dict(zip("wv", fl.gradient(f, float(w), 0.0)))
         for name, gradient in wanted.items():
             assert f"Backward pass: the gradient of {name} is {gradient:g}." in every_sentence(scene, w)
 
@@ -312,9 +312,9 @@ def test_a_surface_goes_through_the_points_when_the_model_is_right():
     assert scene.sentences[1] == "After 50 steps: the sticks are 0 long, on average."
     sticks = [part.attributes["d"] for part in scene.picture.parts() if part.attributes.get("class") == "host line"]
     assert len(sticks) == 5
-    for flat, right in sticks:
-        begin, end = right.split(" ")[1].split("V")
-        assert begin == end and flat != right
+    for flat, exact in sticks:
+        begin, end = exact.split(" ")[1].split("V")
+        assert begin == end and flat != exact
 
 
 def test_a_model_on_the_gpu_has_the_surface_of_its_copy_on_the_cpu():
