@@ -35,7 +35,7 @@ _STYLE: Any = {
     "axes.facecolor": "none",
 }
 
-_AS_THE_TEXT = "min(100%, 40rem)"  # and as the pictures that move
+_AS_THE_TEXT = "min(100%, 46rem)"  # and as the pictures that move
 _width = _AS_THE_TEXT
 _DARK = ":is([data-jp-theme-light=false], .vscode-dark) .fluxlite-drawing { filter: brightness(1.16); }"
 # Lines next to each other: they can be told apart by the markers at their ends, too.

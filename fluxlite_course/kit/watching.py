@@ -23,7 +23,7 @@ _MOST = 300_000  # some forty steps of lesson 03's training, in a fraction of a 
 
 @contextlib.contextmanager
 def calls_of(*functions: Callable[..., Any], in_gradients: bool = False) -> Iterator[Counter]:
-    """Count the calls of these functions, by name, whoever calls them, and under whatever name.
+    """Count the calls of these functions, by name, no matter who calls them and under which name.
 
     With `in_gradients`, only calls that a gradient goes through count: what's only printed doesn't.
 

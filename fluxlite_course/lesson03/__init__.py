@@ -2,6 +2,7 @@
 
 from .. import answer, check, expect_error, guess, start, todo
 from ..draw import falling
+from .bending import surfaces
 from .pictures import balls, passes
 
-__all__ = ["answer", "balls", "check", "expect_error", "falling", "guess", "passes", "start", "todo"]
+__all__ = ["answer", "balls", "check", "expect_error", "falling", "guess", "passes", "start", "surfaces", "todo"]

@@ -1,5 +1,6 @@
 """Lesson 03's pictures: a ball that rolls down a bowl, and the graph of the bowl with both passes through it."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -87,15 +88,17 @@ def _sentence(rate: float, step: int) -> str:
     return f"Learning rate {rate:g}: {how} After {STEPS} steps the loss is {_number(last)}; it was {first:.0f}."
 
 
-def passes(f: Callable[[Any], Any], tracked: type, at: tuple[float, ...] = (0.0, 1.0, 1.9, 3.0)) -> Scene:
+def passes(f: Callable[..., Any], tracked: type, at: tuple[float, ...] = (0.0, 1.0, 1.9, 3.0)) -> Scene:
     """What `f` does with a tracked number, as a graph: the forward pass, then the backward pass, for several `w`.
 
-    A tracked number has `value`, `how` it was made, and `made_from`: pairs of an earlier one and the derivative.
+    A tracked number has `value`, `how` it was made, and `made_from`: pairs of an earlier one and the derivative. If `f`
+    takes more than one, the first is `w`, and the others are 0: ``passes(lambda w, v: (w * 3 + v * 2) ** 2, Tracked)``.
     """
-    runs = [_history(f(tracked(w))) for w in at]
+    first, *others = inspect.signature(f).parameters
+    runs = [_history(f(tracked(w, first), *(tracked(0.0, name) for name in others))) for w in at]
     nodes = [Node(node.how, [runs[0].index(earlier) for earlier, _ in node.made_from]) for node in runs[0]]
     steps = [f"{number} of {2 * len(nodes)}" for number in range(1, 2 * len(nodes) + 1)]
-    knobs = [Knob("w", [f"{w:g}" for w in at]), Knob("step", steps, slider=True, ms=1200)]
+    knobs = [Knob(first, [f"{w:g}" for w in at]), Knob("step", steps, slider=True, ms=1200)]
     title = "The loss as a graph: values go from left to right, gradients from right to left"
     return graph(title, nodes, knobs, [state for run in runs for state in _both(run)], [1, 0])
 

@@ -103,7 +103,7 @@ def _right(numbers: Sequence[int]) -> dict[tuple[int, int], int]:
 
 
 def by_halves() -> Scene:
-    """Four threads add up eight numbers: with a barrier after each round, and without; whoever is the quickest.
+    """Four threads add up eight numbers, with a barrier after each round or without. Thread 0 is the quickest, or 3.
 
     Each of the threads is in a warp of its own, so that any of them may be ahead of the others.
 
@@ -175,7 +175,7 @@ def _said(run: Run, now: float) -> str:
 def _ending(run: Run) -> str:
     right = sum(NUMBERS)
     if run.waits:
-        return f"The sum is {run.total}, whoever is the quickest."
+        return f"The sum is {run.total}, whichever thread is the quickest."
     if run.total == right:
         return f"The sum is {right}: right by luck. Without a barrier, it depends on who is quick."
     return f"The sum is {run.total}, and it should be {right}."

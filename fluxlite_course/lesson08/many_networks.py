@@ -60,13 +60,13 @@ def train_all(kernel: Any, arrays: Sequence[Any], epochs: int) -> Seconds:
 
 
 def _bar(total: int, unit: str) -> Any:
-    """A bar that shows after a while how far we are, and that's gone at the end."""
+    """A bar that shows from the first moment how far we are, and that's gone at the end."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # without ipywidgets, it's text
         from tqdm.auto import tqdm
 
         off = os.environ.get("TQDM_DISABLE", "0") not in ("", "0")  # tqdm's bar for notebooks doesn't ask
-        return tqdm(total=total, unit=unit, leave=False, delay=0.3, disable=off)
+        return tqdm(total=total, unit=unit, leave=False, disable=off)
 
 
 def in_python() -> Seconds:

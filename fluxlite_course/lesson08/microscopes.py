@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fluxlite.cuda.jit import Kernel
-from simgpu.jit.tracing import WARP
+from simgpu.jit.tracing import SECTOR, WARP
 
 from ..scenes import Each, Knob, Part, Scene, drawing, label
 from .steps import Look, Step, look, some_warps
@@ -60,8 +60,10 @@ def microscope(
         Knob("warp", [f"{w} of block {b}" for b, w in pairs]),
         Knob("step", [f"{k + 1} of {longest}" for k in range(longest)], slider=True, ms=900),
     ]
+    # A film that's shorter than the longest one has fewer steps to count.
+    steps_shown = [f"{min(k + 1, len(film))} of {len(film)}" for film in films for k in range(longest)]
     title = f"Under the microscope: {' and '.join(each.name for each in kernels)}, one warp, step by step"
-    return Scene(_drawing(title, looks, frames), knobs, [frame.sentence for frame in frames])
+    return Scene(_drawing(title, looks, frames), knobs, [frame.sentence for frame in frames], shown=steps_shown)
 
 
 class _Frame(NamedTuple):
@@ -137,8 +139,16 @@ def _action(frames: list[_Frame], y: float) -> Iterator[Part]:
     yield label(4, y, does, Each("bold wait" if step.waiting else "bold" for step in steps))
     yield label(140, y, Each(step.said if step.touch else None for step in steps), "code")
     costs = Each(step.touch.cost.replace(" of their bytes", "") if step.touch else None for step in steps)
-    in_turns = [step.touch and step.touch.is_shared and step.touch.turns > 1 for step in steps]
-    yield label(_WIDTH - 4, y, costs, Each("end bold wait" if waits else "end bold" for waits in in_turns))
+    yield label(_WIDTH - 4, y, costs, Each(f"end bold {_waste(step)}".strip() for step in steps))
+
+
+def _waste(step: Step) -> str:
+    """How a step's cost looks: turns that have to wait, and fetched bytes that nobody uses, stand out."""
+    if step.touch is None:
+        return ""
+    if step.touch.is_shared:
+        return "wait" if step.touch.turns > 1 else ""
+    return "waste" if 2 * step.touch.used < SECTOR * step.touch.sectors else ""
 
 
 def _box(number: Any, looks: Each, at: Any) -> Part:

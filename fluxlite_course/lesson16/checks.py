@@ -113,11 +113,11 @@ def step(step):
 
 def _compare(what, got, model, mine, my_state, x, y):
     """Take the step with `mine`, too. Raises `NotRight` unless the loss and the weights are the same."""
-    before, afresh = fl.destructure(mine)[0].copy(), copy.deepcopy(mine)
+    before, forgetful = fl.destructure(mine)[0].copy(), copy.deepcopy(mine)
     turned = fl.mse(mine(x.T), y) if x.shape[0] == x.shape[1] else np.nan
     wanted, grads = fl.withgradient(lambda m: fl.mse(m(x), y), mine)
     fl.update(my_state, mine, grads[0])
-    fl.update(fl.setup(fl.Momentum(0.1), afresh), afresh, grads[0])
+    fl.update(fl.setup(fl.Momentum(0.1), forgetful), forgetful, grads[0])
     got = number(must_return(got, "step", "the loss, as the last line does"), "the loss")
     expect(got, float(wanted), f"{what}the loss is wrong", {
         f"{what}x has a column for each observation, as in Julia; here it's a row: x.T": float(turned),
@@ -125,5 +125,5 @@ def _compare(what, got, model, mine, my_state, x, y):
     }, show=lambda value: f"{value:.4g}")  # fmt: skip
     expect(fl.destructure(model)[0], fl.destructure(mine)[0], f"{what}the weights are wrong", {
         f"{what}the loss is right, but the model hasn't learned: update changes it": before,
-        f"{what}opt_state is forgotten: pass it on, it remembers the steps before": fl.destructure(afresh)[0],
+        f"{what}opt_state is forgotten: pass it on, it remembers the steps before": fl.destructure(forgetful)[0],
     }, yours="", expected="")  # fmt: skip

@@ -296,7 +296,7 @@ def until_the_loser(ends: Sequence[float], step: float, span: float) -> list[Tim
         axes.append(max(axes[0], nows[-1] / (share + (1 - share) * number / count)))
     times = []
     for now in nows:
-        # Whoever is done waits at the finish, and so does the axis.
+        # A runner that's done waits at the finish, and so does the axis.
         stops = [next((n for n, time in enumerate(nows) if time >= min(now, end) - _SAME), -1) for end in ends]
         name = duration(float(f"{now:.2g}") if now not in (last, *nows[: len(nows) - count]) else now)
         times.append(Time(name, [min(now, end) for end in ends], [axes[stop] for stop in stops]))

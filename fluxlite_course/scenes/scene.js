@@ -37,15 +37,28 @@ const start = (root) => {
   const chosen = [...data.first];
   const number = (positions) => data.knobs.reduce((at, [, options], k) => at * options.length + positions[k], 0);
   const picture = root.querySelector(".fluxlite-picture");
+  const write = (input, at, words) => {
+    input.value = at;
+    input.setAttribute("aria-valuetext", words);
+    input.nextSibling.textContent = words;
+  };
   const show = () => {
-    const state = number(chosen);
+    const { along, shown } = data;
+    let state = number(chosen);
+    if (shown.length) {
+      // A film that's shorter than others ends where nothing changes any more, and so does its slider.
+      const first = state - chosen.pop();
+      let at = first + data.knobs.at(-1)[1].length - 1;
+      while (at > first && along[at] === along[at - 1] && shown[at] === shown[at - 1]) at--;
+      state = Math.min(state, at);
+      chosen.push(state - first);
+      const input = [...root.querySelectorAll(".slide input")].at(-1);
+      // Where there's an axis, the slider is as long as it, and stops with the line below.
+      if (!along.length) input.max = at - first;
+      write(input, state - first, shown[state]);
+    }
     for (const [part, name, values, which] of data.moves) put(parts[part], name, values[which[state]]);
     says.textContent = data.says[state].map((phrase) => data.phrases[phrase]).join(" ");
-    if (data.shown?.length) {
-      const last = [...root.querySelectorAll(".slide")].at(-1);
-      last.querySelector("output").textContent = data.shown[state];
-      last.querySelector("input").setAttribute("aria-valuetext", data.shown[state]);
-    }
     reach();
   };
 
@@ -152,15 +165,12 @@ const start = (root) => {
 
   const slider = (name, options, k, ms, press) => {
     const input = make("input", { type: "range", name: "knob" + k, min: 0, max: options.length - 1, step: 1 });
-    const value = make("output", { "aria-hidden": "true" });
     const set = (at) => {
       chosen[k] = at;
-      input.value = at;
-      input.setAttribute("aria-valuetext", options[at]);
-      value.textContent = options[at];
+      write(input, at, options[at]);
     };
+    const label = make("label", { class: "slide" }, make("span", {}, name), input, make("output", { "aria-hidden": "true" }));
     set(chosen[k]);
-    const label = make("label", { class: "slide" }, make("span", {}, name), input, value);
     if (press) {
       root.style.setProperty("--step", ms + "ms");
       const button = make("button", { type: "button", class: "press" }, press);
@@ -187,25 +197,22 @@ const start = (root) => {
       play.textContent = "▶ play";
       says.setAttribute("aria-live", "polite");
     };
-    // A race that ends earlier than others has nothing more to show, though there are moments left.
-    const isOver = () => {
-      if (chosen[k] === options.length - 1) return true;
-      if (!data.shown?.length || k !== data.knobs.length - 1) return false;
-      const state = number(chosen), end = state + options.length - 1 - chosen[k];
-      return data.along[state] === data.along[end] && data.shown[state] === data.shown[end];
-    };
-    const step = () => {
-      if (isOver() || !root.isConnected) stop();
-      else set(chosen[k] + 1);
+    // One step further: is there one?
+    const go = () => {
+      const before = chosen[k];
+      set(Math.min(before + 1, +input.max));
       show();
+      return chosen[k] > before;
     };
     play.addEventListener("click", () => {
       if (timer) return stop();
       // Read out while it runs, it would never come to an end.
       says.setAttribute("aria-live", "off");
-      if (isOver()) { set(0); show(); }
+      const at = chosen[k];
+      set(go() ? at : 0);
+      show();
       play.textContent = "❚❚ pause";
-      timer = setInterval(step, ms);
+      timer = setInterval(() => { if (!root.isConnected || !go()) stop(); }, ms);
     });
     input.addEventListener("input", () => { stop(); set(+input.value); show(); });
     return make("div", { class: "film" }, play, label);

@@ -125,7 +125,7 @@ class Scene:
         svg = svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
         source = base64.b64encode(svg.encode()).decode()
         title, said = (html.escape(words) for words in (self.picture.attributes["aria-label"], self.sentences[state]))
-        image = f'<img alt="{title}" src="data:image/svg+xml;base64,{source}" style="width:40rem;max-width:100%">'
+        image = f'<img alt="{title}" src="data:image/svg+xml;base64,{source}" style="width:46rem;max-width:100%">'
         return f"{image}<p>{said}</p>"
 
     def _repr_html_(self) -> str:

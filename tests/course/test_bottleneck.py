@@ -42,7 +42,7 @@ def test_a_step_takes_what_a_whole_loop_takes_for_each(hidden):
         assert one_step(one, T4, feeding).seconds == pytest.approx(several, rel=0.1), feeding
 
 
-def test_a_shuffled_batch_is_gathered_by_whoever_has_the_data():
+def test_a_shuffled_batch_is_gathered_where_the_data_is():
     one = work(network, T4, 640, 2048)
     gathers = one.batch_bytes / preset(T4).staging
     for feeding in FEEDING[:3]:

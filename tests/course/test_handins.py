@@ -117,7 +117,7 @@ def test_beside_the_hand_ins_of_others_it_does(tmp_path):
         ]
 
 
-def test_what_somebody_unpacked_is_looked_at_as_well(tmp_path):
+def test_what_was_unpacked_is_looked_at_as_well(tmp_path):
     for name, content in {
         "Ada_1_assignsubmission_file_/handin-Ada.zip": packed(contents("Ada")),
         "Ada_1_assignsubmission_file_/progress.json": b"{}",

@@ -9,7 +9,7 @@ from answers import not_right, right
 
 import fluxlite as fl
 from fluxlite_course.kit.exercises import judge
-from fluxlite_course.lesson03 import passes
+from fluxlite_course.lesson03 import passes, surfaces
 
 
 def mse(w, x, y):
@@ -287,3 +287,38 @@ def test_the_minus_18_arrives_at_w_after_it_was_multiplied_at_each_arrow():
     assert way[1] == "Backward pass: the gradient of ** 2 is 1. It goes on to - 6, times -6."
     assert way[3] == "Backward pass: the gradient of * 3 is -6. It goes on to w, times 3."
     assert way[4] == "Backward pass: the gradient of w is -18."
+
+
+def test_one_backward_pass_visits_all_weights():
+    def f(w, v):
+        return (w * 3 + v * 2 - 6) ** 2
+
+    scene = passes(f, Tracked)
+    for w in ("0", "1", "3"):
+        wanted = dict(zip("wv", fl.gradient(f, float(w), 0.0)))
+        for name, gradient in wanted.items():
+            assert f"Backward pass: the gradient of {name} is {gradient:g}." in every_sentence(scene, w)
+
+
+def every_sentence(scene, w):
+    return [said for setting, said in zip(scene.settings, scene.sentences) if setting["w"] == w]
+
+
+def test_a_surface_goes_through_the_points_when_the_model_is_right():
+    x = np.random.default_rng(0).uniform(-1, 1, (5, 2)).astype(np.float32)
+    y = x[:, :1] * x[:, 1:]
+    scene = surfaces({1: lambda x: x[:, :1] * 0, 50: lambda x: x[:, :1] * x[:, 1:]}, x, y)
+    assert scene.sentences[0] == f"After 1 step: the sticks are {np.abs(y).mean():.2g} long, on average."
+    assert scene.sentences[1] == "After 50 steps: the sticks are 0 long, on average."
+    sticks = [part.attributes["d"] for part in scene.picture.parts() if part.attributes.get("class") == "host line"]
+    assert len(sticks) == 5
+    for flat, exact in sticks:
+        begin, end = exact.split(" ")[1].split("V")
+        assert begin == end and flat != exact
+
+
+def test_a_model_on_the_gpu_has_the_surface_of_its_copy_on_the_cpu():
+    model = fl.Chain(fl.Dense(2, 4, np.tanh, rng=np.random.default_rng(0)), fl.Dense(4, 1))
+    x = np.zeros((1, 2), np.float32)
+    with fl.simulate_gpu():
+        assert surfaces({1: fl.gpu(model)}, x, x[:, :1]).sentences == surfaces({1: model}, x, x[:, :1]).sentences

@@ -216,7 +216,7 @@ def test_the_map_says_if_the_weights_are_those_of_the_beginning():
 
 
 @pytest.mark.parametrize("quick", PACES)
-def test_with_a_barrier_the_sum_is_right_whoever_is_quick(quick):
+def test_with_a_barrier_the_sum_is_right_whichever_is_quick(quick):
     run = add_up(NUMBERS, PACES[quick], barrier=True)
     assert run.total == sum(NUMBERS) and not any(one.early for one in run.additions) and run.waits
 
@@ -231,7 +231,7 @@ def test_without_a_barrier_a_quick_thread_reads_too_early():
 def test_the_scene_of_the_halves_ends_with_the_sum():
     scene = by_halves()
     ends = {(setting["barrier"], setting["quickest"]): said for setting, said in zip(scene.settings, scene.sentences)}
-    assert ends["with", "thread 3"].endswith("The sum is 31, whoever is the quickest.")
+    assert ends["with", "thread 3"].endswith("The sum is 31, whichever thread is the quickest.")
     assert ends["without", "thread 0"].endswith("The sum is 22, and it should be 31.")
     assert "right by luck" in ends["without", "thread 3"]
 

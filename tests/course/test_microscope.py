@@ -1,5 +1,7 @@
 """The microscope: its lanes, sectors, banks and outcomes are those of the launch."""
 
+import re
+
 import kernels_of_lesson08 as learners
 import numpy as np
 import pytest
@@ -175,3 +177,23 @@ def test_what_cant_be_seen():
         microscope(along_rows, 1, 32, (np.zeros((2, 2)), x))
     with pytest.raises(ValueError, match="has 1 block of 1 warp, from 0 on; there is no warp 1 in block 0"):
         microscope(learners.affine_by_hand, 1, 32, (x, x.copy()), [(0, 1)])
+
+
+def test_each_film_counts_its_own_steps():
+    x = numbers(256)
+    scene = microscope([learners.affine_by_hand, learners.summed()], 1, 256, (x, x.copy()), [(0, 0)])
+    shown = dict(zip([tuple(setting.values()) for setting in scene.settings], scene.shown))
+    short, long = [knob.options for knob in scene.knobs if knob.name == "kernel"][0]
+    last = scene.knobs[-1].options[-1]
+    assert last == "40 of 40" and shown[long, "0 of block 0", last] == last
+    own = len(look(learners.affine_by_hand, 1, 256, (x, x.copy()), [(0, 0)], 40).steps[0, 0])
+    assert own < 40 and shown[short, "0 of block 0", last] == f"{own} of {own}"
+    assert shown[short, "0 of block 0", "2 of 40"] == f"2 of {own}"
+
+
+def test_sectors_that_are_mostly_unused_stand_out():
+    x = numbers(1024, 32, 32)
+    scene = microscope([along_rows, along_columns], (1, 4), (32, 8), (x, x.copy()), [(3, 2)])
+    used, unused = (scene.picture.markup(k) for k in range(len(scene.sentences)) if k in (1, 4))
+    assert 'class="end bold">4 sectors, 100% used' in re.sub(' (x|y|data-moves)="[^"]*"', "", used)
+    assert 'class="end bold waste">32 sectors, 12% used' in re.sub(' (x|y|data-moves)="[^"]*"', "", unused)

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import io
+import json
 import posixpath
 import re
 import sys
@@ -69,8 +70,12 @@ OURS = [*PAGES, *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "
 
 
 def anchors(path):
-    """The anchors of a page, as GitHub makes them of its headings."""
-    return {slug(heading) for heading in re.findall(r"^#+ (.*)", path.read_text(encoding="utf-8"), re.MULTILINE)}
+    """The anchors of a page or a lesson, as GitHub makes them of its headings."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = json.loads(text)["cells"]
+        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    return {slug(heading) for heading in re.findall(r"^#+ (.*)", text, re.MULTILINE)}
 
 
 def dead_links(source, text):
@@ -79,9 +84,11 @@ def dead_links(source, text):
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         path, _, anchor = target.partition("#")
         file = ROOT / posixpath.normpath(posixpath.join(posixpath.dirname(source), path)) if path else ROOT / source
-        if re.match(r"\w+:", target) or (source.startswith("docs/site/pages/") and not path.startswith("../../../")):
+        if source.startswith("docs/site/pages/") and path.endswith(".ipynb"):
+            file = ROOT / "notebooks" / posixpath.basename(path)  # the site has the lessons in a folder of its own
+        elif re.match(r"\w+:", target) or (source.startswith("docs/site/pages/") and not path.startswith("../../../")):
             continue
-        if not file.exists() or (anchor and file.suffix == ".md" and slug(anchor) not in anchors(file)):
+        if not file.exists() or (anchor and file.suffix in (".md", ".ipynb") and slug(anchor) not in anchors(file)):
             yield target
 
 
@@ -94,3 +101,7 @@ def test_every_link_to_a_page_of_ours_leads_to_its_heading(page):
 def test_planted_links_that_lead_nowhere_are_found():
     text = "[a](docs/gone.md), [b](docs/adding.md#a-card), [c](docs/adding.md#a-cart), [d](#here), `[e](x)`"
     assert list(dead_links("CONTRIBUTING.md", text)) == ["docs/gone.md", "docs/adding.md#a-cart", "#here"]
+    text = "[a](../lessons/08-inside-a-gpu.ipynb#1--the-chip), [b](../lessons/08-inside-a-gpu.ipynb#1--the-ship)"
+    assert list(dead_links("docs/site/pages/explore/index.md", text)) == [
+        "../lessons/08-inside-a-gpu.ipynb#1--the-ship"
+    ]

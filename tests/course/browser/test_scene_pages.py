@@ -116,6 +116,8 @@ def test_a_race_that_ends_early_stops_there_and_its_slider_shows_its_own_time_an
     assert own == "431 µs" and slider.locator("output").inner_text() == own
     at, most = (int(slider.locator("input").evaluate(f"slider => slider.{name}")) for name in ("value", "max"))
     assert at / most == pytest.approx((scene.along[at] - LEFT) / (RIGHT - LEFT), abs=1 / most)
+    slider.locator("input").press("End")
+    assert int(slider.locator("input").input_value()) == at, "it goes on after the end"
 
 
 def choose(page, scene, name, option):
