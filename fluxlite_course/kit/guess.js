@@ -75,6 +75,7 @@ function render({ model, el }) {
     const later = model.get("later");
     clearTimeout(patience);
     if (!chosen) said.textContent = "Click your guess. Wrong ones are the useful ones.";
+    else if (isKept && !model.get("written")) said.textContent = `Your guess couldn't be written to your record. It lasts until the kernel ends. ${later}`;
     else if (isKept) said.textContent = `Your guess is kept. ${later}`;
     else {
       said.textContent = "";
@@ -89,12 +90,14 @@ function render({ model, el }) {
 
   model.on("change:chosen", draw);
   model.on("change:kept", draw);
+  model.on("change:written", draw);
   model.on("change:answer", draw);
   draw();
   return () => {
     clearTimeout(patience);
     model.off("change:chosen", draw);
     model.off("change:kept", draw);
+    model.off("change:written", draw);
     model.off("change:answer", draw);
   };
 }

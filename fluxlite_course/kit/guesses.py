@@ -105,6 +105,8 @@ def _show(id: str, asks: Question) -> None:
     call, run = f'Write guess("{id}", "{min(asks.options)}") to guess.', "Run this cell to guess."
     if chosen:
         kept = f"Your guess, {chosen}, is kept. "
+        if not progress.is_kept("guesses", id):
+            kept = f"Your guess, {chosen}, lasts until this kernel ends: it couldn't be written. "
         call = kept + (asks.later or f'answer("{id}") shows the answer.')
         run = kept + (asks.later or "Run this cell to see the answer.")
     text = as_words(id, asks, call)
@@ -152,20 +154,26 @@ def _box() -> Any:
         _css = style("Guesses")
         question, later, chosen = (Unicode().tag(sync=True) for _ in range(3))
         kept = Unicode().tag(sync=True)  # the letter in our record: on a page without its kernel, a click keeps nothing
+        written = Bool(True).tag(sync=True)  # False if the record's file couldn't be written: the disk may be full
         options, answer = Dict().tag(sync=True), Dict().tag(sync=True)
         asked = Bool().tag(sync=True)
 
         def __init__(self, id: str, asks: Question, chosen: str) -> None:
             options = {letter: marked(text) for letter, text in asks.options.items()}
             super().__init__(question=_heading(id, asks), options=options, chosen=chosen, later=asks.later)
-            self.kept = chosen
+            self._id = id
+            self._note(chosen)
             self.observe(self._keep, names="chosen")
             self.observe(lambda change: setattr(self, "answer", _reply(asks, self.chosen)), names="asked")
-            self._id = id
 
         def _keep(self, change: Any) -> None:
             progress.keep("guesses", self._id, change.new)
-            self.kept = change.new
+            self._note(change.new)
+
+        def _note(self, letter: str) -> None:
+            with self.hold_sync():  # the page gets both at once
+                self.written = progress.is_kept("guesses", self._id)
+                self.kept = letter
 
     return Box
 

@@ -54,9 +54,17 @@ def read() -> Record:
     return {part: known[part] for part in PARTS if part != "learner"}
 
 
+def is_kept(part: str, key: str) -> bool:
+    """Whether an entry that `read` gives is in the file, too. The others end with this kernel."""
+    return key not in _unwritten.get(part, {})
+
+
 def keep(part: str, key: str, value: str) -> None:
-    """Store one guess, one check's outcome, or a puzzle's best figure. A file that isn't a record is moved aside."""
-    if read()[part].get(key) == value:
+    """Store one guess, one check's outcome, or a puzzle's best figure. A file that isn't a record is moved aside.
+
+    Where the file can't be written, the entry lasts until this kernel ends, and the next call tries again.
+    """
+    if read()[part].get(key) == value and is_kept(part, key):
         return
     file = path()
     try:

@@ -350,6 +350,22 @@ def test_a_box_sends_the_answer_only_when_it_is_asked_for(notebook, monkeypatch)
     assert box.answer["right"] == "b" and "<b>d</b>: an object may be older" in box.answer["words"]
 
 
+def test_a_guess_that_could_not_be_written_is_not_said_to_be_kept(notebook, monkeypatch, tmp_path, capsys):
+    pytest.importorskip("anywidget")
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "not there" / "progress.json"))
+    box = guesses._box()("02-C", guesses.question("02-C"), "")
+    box.chosen = "d"
+    assert box.kept == "d"
+    assert not box.written
+    assert not guesses._box()("02-C", guesses.question("02-C"), "d").written
+    data = shown(monkeypatch, "from fluxlite_course import guess; guess('02-C')")
+    for words in (data["text/plain"], data["text/html"]):
+        assert "Your guess, d, lasts until this kernel ends" in words
+    (tmp_path / "not there").mkdir()
+    progress.keep("guesses", "02-B", "a")  # which writes all that's missing
+    assert guesses._box()("02-C", guesses.question("02-C"), "d").written
+
+
 def test_a_check_has_a_face_with_the_same_words_and_joy_once(notebook, monkeypatch):
     code = "from fluxlite_course import check; check({!r}, {})"
     data = shown(monkeypatch, code.format("99.2", "lambda x: x"))

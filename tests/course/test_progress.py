@@ -36,6 +36,11 @@ def test_progress_in_a_folder_that_cannot_be_written_lasts_until_the_kernel_ends
     progress.keep("checks", "03.1", "right")
     assert progress.read()["checks"] == {"03.1": "right"}
     assert "Your progress is kept until this kernel ends" in capsys.readouterr().err
+    assert not progress.is_kept("checks", "03.1")
+    (tmp_path / "not there").mkdir()
+    progress.keep("checks", "03.1", "right")  # the same once more
+    assert progress.is_kept("checks", "03.1")
+    assert '"03.1": "right"' in progress.path().read_text(encoding="utf-8")
 
 
 def test_progress_is_written_without_filelock_too(monkeypatch):

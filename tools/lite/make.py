@@ -272,11 +272,14 @@ def overrides() -> dict[str, Any]:
 def build(work: Path, output: Path) -> None:
     """JupyterLite's own build: the app, its extensions, and what `work` holds."""
     extensions = work / "extensions"
-    shutil.rmtree(output, ignore_errors=True)
+    # JupyterLite leaves out settings from a folder whose name begins as the output's does: so it gets one of ours.
+    built = work / "built"
+    for one in (built, output):
+        shutil.rmtree(one, ignore_errors=True)
     config = {
         "LiteBuildConfig": {
             "lite_dir": str(work / "site"),
-            "output_dir": str(output),
+            "output_dir": str(built),
             "contents": [str(work / "contents")],
             "federated_extensions": sorted(map(str, extensions.glob("*.whl"))),
             "ignore_sys_prefix": True,
@@ -286,12 +289,13 @@ def build(work: Path, output: Path) -> None:
     (work / "site" / "jupyter_lite_config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
     lite = [sys.executable, "-m", "jupyter", "lite", "build"]
     subprocess.run(lite, check=True, cwd=work / "site", stdout=subprocess.DEVNULL)
+    shutil.move(built, output)
 
 
 # -- what we change in JupyterLite, and add to its pages ----------------------------------------------------------
 
 # Each in the text of the app, which the version in pyproject.toml fixes: what's there, and what takes its place.
-MENDED = {
+PATCHES = {
     # Where a file couldn't be read or written, nobody told Python, which waited for ever. And answers to two notebooks
     # in one tab could be exchanged.
     "const t=await this._driveContentsProcessor.processDriveRequest(e);": (
@@ -305,27 +309,27 @@ MENDED = {
 }
 
 
-def mend(output: Path) -> None:
+def patch(output: Path) -> None:
     """Put right what JupyterLite 0.6 does wrong. Raises `SystemExit` where its text is another one."""
-    counts = dict.fromkeys(MENDED, 0)
+    counts = dict.fromkeys(PATCHES, 0)
     for file in sorted((output / "build").glob("*.js")):
         text = file.read_text(encoding="utf-8")
-        mended = text
-        for wrong, right in MENDED.items():
-            counts[wrong] += mended.count(wrong)
-            mended = mended.replace(wrong, right)
-        if mended != text:
-            file.write_text(mended, encoding="utf-8")
+        patched = text
+        for wrong, right in PATCHES.items():
+            counts[wrong] += patched.count(wrong)
+            patched = patched.replace(wrong, right)
+        if patched != text:
+            file.write_text(patched, encoding="utf-8")
     missing = [wrong for wrong, count in counts.items() if not count]
     if missing:
-        raise SystemExit(f"make lite: JupyterLite's text has changed, MENDED has to follow: {missing}")
+        raise SystemExit(f"make lite: JupyterLite's text has changed, PATCHES has to follow: {missing}")
 
 
 def add_ours(output: Path, wheels: Path, lock: dict[str, Any], is_local: bool) -> None:
     """A start page; in JupyterLite's pages, a bar while Python starts; a service worker that keeps all of one build."""
     for name in UNUSED:
         shutil.rmtree(output / name)
-    mend(output)
+    patch(output)
     ours = output / "static" / "fluxlite"
     ours.mkdir(parents=True)
     for name in ("page.js", "page.css", "start.css"):
