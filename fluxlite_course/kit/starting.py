@@ -55,7 +55,7 @@ def _gpu(simulated: bool) -> tuple[str, str]:
             simulate_gpu(like=CARD)
         stands = f"A simulated {CARD} stands in: wherever it does, you see the word simulated."
         return f"a simulated {CARD}", f"GPU: none in use, and none is needed. {stands} fl.doctor() says more."
-    name = "none in use; the simulated one is off in this lesson"
+    name = "none in use; the simulated one is off, except where a cell turns it on"
     if type(device) is SimulatedDevice:
         name = f"a {device.name}"
     elif device is not None:

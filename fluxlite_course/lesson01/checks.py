@@ -121,7 +121,7 @@ def _run_for(run, steps, now, W):
     refuse({
         "0 launches: it no longer runs on the GPU": not r.launches,
         "no copy came back, so the numbers are from somewhere else": not back.count,
-        f"still {copies} back: {steps} arrays are {steps} copies, one by one as well as in a list":
+        f"with {steps} steps, still {copies} back: {steps} arrays are {steps} copies, one by one as well as in a list":
             back.count == steps and not back.implicit,
         f"{copies} back: each float(…) is one, in the loop or after it": back.count == steps,
         f"{copies} back: whatever makes the host look at a number is one": back.count > 1,

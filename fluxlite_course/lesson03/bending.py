@@ -40,6 +40,7 @@ def surfaces(models: Mapping[int, Any], x: np.ndarray, y: np.ndarray) -> Scene:
         *_points(x, y.ravel(), answers),
         label(8, 20, f"{many(len(x), 'point')} to learn", "host bold"),
         label(8, 42, "the network's answers", "gpu bold"),
+        label(8, 64, "sticks: how far off they are", "small"),
     )  # fmt: skip
     knob = Knob("steps", [str(steps) for steps in models], slider=True, ms=700)
     return Scene(picture, [knob], said)

@@ -31,7 +31,7 @@ def balls() -> Scene:
     """The ball's way on the bowl of lesson 03's loss, (3w - 6)², for nine learning rates, step by step.
 
     >>> balls()
-    Learning rate 0.01, 0 steps: w is 1, the loss 9.
+    Learning rate 0.01, 0 steps: w is 1, the loss 9, the slope -18.
     """
     xs, ys = Axis(BOTTOM - REACH, BOTTOM + REACH, 60, 620), Axis(0, float(_loss(BOTTOM + REACH)), 262, 34)
     states = [(number, step) for number in range(len(RATES)) for step in range(STEPS + 1)]
@@ -46,16 +46,17 @@ def balls() -> Scene:
     seen = Each((number * STEPS, number * STEPS + step - 1) for number, step in states)
     now = [places[number][step] for number, step in states]
     ball = Part("circle", class_="host glide", cx=Each(x for x, _ in now), cy=Each(y for _, y in now), r=12)
-    bowl, slope = np.linspace(xs.low, xs.high, 41), np.array([START - 0.3, START + 0.3])
-    tangent = _loss(START) - 18 * (slope - START)
-    lines = [curve([xs(w) for w in ws], [ys(float(loss)) for loss in heights], look)
-             for ws, heights, look in ((bowl, _loss(bowl), "rest"), (slope, tangent, "axis"))]  # fmt: skip
-    losses = [float(_loss(path(RATES[number])[step])) for number, step in states]
+    bowl = np.linspace(xs.low, xs.high, 41)
+    line = curve([xs(w) for w in bowl], [ys(float(loss)) for loss in _loss(bowl)], "rest")
+    weights = [path(RATES[number])[step] for number, step in states]
+    tangent = Part("path", class_="axis", d=Each(_tangent(xs, ys, w) for w in weights))
+    losses = [float(_loss(w)) for w in weights]
     picture = drawing(
         640, 322, "A ball on a bowl: the loss by the weight w",
-        *across(xs, 262, "w"), *upward(ys, 60, "loss"), *lines, label(xs(START) - 44, ys(9) + 16, "slope -18", "end"),
+        *across(xs, 262, "w"), *upward(ys, 60, "loss"), line, tangent,
         Part("g", *steps, only=seen), ball,
         label(340, 26, Each(f"loss {_number(loss)}" for loss in losses), "bold big middle"),
+        label(340, 50, Each(f"slope {_slope_words(w)}" for w in weights), "middle"),
     )  # fmt: skip
     knobs = [
         Knob("learning rate", [f"{rate:g}" for rate in RATES], slider=True),
@@ -68,6 +69,23 @@ def _loss(w: np.ndarray | float) -> np.ndarray:
     return (np.asarray(w) * 3 - 6) ** 2
 
 
+def _slope(w: float) -> float:
+    return 18 * (w - BOTTOM)
+
+
+def _slope_words(w: float) -> str:
+    """The slope where the ball is, with three digits."""
+    return _short(float(f"{_slope(w):.3g}"))
+
+
+def _tangent(xs: Axis, ys: Axis, w: float) -> str:
+    """The path of the slope's line where the ball is; none if that's outside the picture."""
+    if abs(w - BOTTOM) > REACH:
+        return "M0 0"
+    ends = [(xs(at), ys(float(_loss(w)) + _slope(w) * (at - w))) for at in (w - 0.5, w + 0.5)]
+    return "M" + "L".join(f"{x:.5g} {y:.5g}" for x, y in ends)
+
+
 def _number(loss: float) -> str:
     return "below 0.0001" if loss < 1e-4 else f"{loss:.2g}" if loss < 100 else f"{loss:,.0f}"
 
@@ -76,7 +94,8 @@ def _sentence(rate: float, step: int) -> str:
     way = path(rate)
     first, last = float(_loss(way[0])), float(_loss(way[step]))
     if step < STEPS:
-        return f"Learning rate {rate:g}, {many(step, 'step')}: w is {way[step]:.3g}, the loss {_number(last)}."
+        there = f"w is {way[step]:.3g}, the loss {_number(last)}, the slope {_slope_words(way[step])}"
+        return f"Learning rate {rate:g}, {many(step, 'step')}: {there}."
     if last > first:
         how = "each step jumps over the bottom, and farther up."
     elif way[1] > BOTTOM + 1e-9:

@@ -74,13 +74,19 @@ def _box(number: int, node: Node, x: float, y: float, states: Sequence[At]) -> I
 
 
 def _back(to: int, number: int, places: Sequence[tuple[float, float]], states: Sequence[At]) -> tuple[Part, Part]:
-    """The arrow below two boxes from a node back to one that it's made from, while the backward pass takes it.
+    """The arrow below two boxes from a node back to one that it's made from, and its factor.
 
-    And its factor.
+    They're there from when a backward pass takes this way until the next pass begins.
     """
     (x1, y1), (x2, y2) = [(x + _WIDE / 2, y + _HIGH + 2) for x, y in (places[number], places[to])]
-    taken = [state.visited == number and to in state.hands for state in states]
+    factor = ""
+    factors = []
+    for state in states:
+        if not state.gradients:
+            factor = ""
+        elif state.visited == number and to in state.hands:
+            factor = f"× {state.hands[to]}"
+        factors.append(factor)
     path = f"M{x1:g} {y1:g}C{x1:g} {y1 + 42:g} {x2:g} {y2 + 42:g} {x2:g} {y2 + 3:g}m-6 9l6 -9l6 9"
-    back = Part("path", class_="host line", d=path, display=Each(None if on else "none" for on in taken))
-    times = Each(f"× {state.hands[to]}" if on else "" for state, on in zip(states, taken))
-    return back, label((x1 + x2) / 2, (y1 + y2) / 2 + 54, times, "middle bold halo")
+    back = Part("path", class_="host line", d=path, display=Each(None if factor else "none" for factor in factors))
+    return back, label((x1 + x2) / 2, (y1 + y2) / 2 + 54, Each(factors), "middle bold halo")

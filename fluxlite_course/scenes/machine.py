@@ -49,7 +49,9 @@ def machine(
     again = len(GUESSES) if guess else 1
     above = [_running(nows * again, code, shown)] * bool(shown)
     if has_memories:
-        above += [*_memories(top, used, nows * again), *_travels(program, nows * again, top)]
+        above += _memories(top, used, nows * again)
+        above += _stays(program, nows * again, top, used[0], memories)
+        above += _travels(program, nows * again, top)
     if memories:
         above.append(_latest(program, nows * again, top))
     rows = [Row(lane, NAMES.get(lane, lane)) for lane in program.lanes]
@@ -167,6 +169,23 @@ def _travels(program: Program, nows: list[Now], top: int) -> Iterator[Part]:
             places = [_parcel(now, moment, min(landed[kind], 5), top + 31) for now in nows]
             yield _moving(size(moment.bytes), 84, places, "copy", dashes)
             landed[kind] += 1
+
+
+def _stays(program: Program, nows: list[Now], top: int, used: int, memories: bool) -> Iterator[Part]:
+    """What stays where it was: the array that a copy to the GPU is of, and what the GPU's memory had before."""
+    asked = [moment.asked for moment in program.moments if moment.kind == HOST_TO_DEVICE]
+    if asked:
+        seen = Each(int(now.time >= asked[0]) for now in nows)
+        yield _entry("array", 110, top + 61, 84, opacity=seen)
+    if used:
+        y = top + 57 if memories else top + 86  # the latest result lies below
+        yield _entry(f"{size(used)} from before", _GPU + 12, y, _BOX - 24)
+
+
+def _entry(words: str, x: int, y: int, width: int, **more: Any) -> Part:
+    box = Part("rect", class_="entry", width=width, height=24)
+    text = label(width / 2, 17, words, "middle small")
+    return Part("g", box, text, transform=f"translate({x} {y})", **more)
 
 
 def _latest(program: Program, nows: list[Now], top: int) -> Part:

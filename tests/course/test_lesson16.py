@@ -204,7 +204,7 @@ def test_the_box_says_that_the_simulated_gpu_is_off(capsys):
         start("16")
         assert fl.gpu_device() is None
     said, beside = capsys.readouterr()
-    assert "the simulated one is off in this lesson" in said and "stands in" not in said + beside
+    assert "the simulated one is off, except where a cell turns it on" in said and "stands in" not in said + beside
 
 
 # -- the picture of how a GPU is chosen: what's drawn is what happens --------------------------------------------------
