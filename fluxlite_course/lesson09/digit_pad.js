@@ -102,6 +102,8 @@ function fill(panel, row, values, told) {
   add(row.verdict, 'strong', told.word.length > 3 ? 'long' : '', told.word);
 }
 
+const touched = new WeakSet();  // the pads that were drawn on
+
 function render({model, el}) {
   el.classList.add('fluxlite-pad');
   el.innerHTML = SHELL;
@@ -110,6 +112,7 @@ function render({model, el}) {
   const calm = matchMedia('(prefers-reduced-motion: reduce)');
   const ink = new Float32Array(CELLS * CELLS);
   let x = CELLS / 2, y = CELLS / 4, down = false, last = null, timer = 0, frame = 0, mine = false, show = 0, says = 0;
+  let isExample = !touched.has(model);  // drawn for you: your first stroke begins on an empty sheet
   let built = '', update = null;
 
   function repaint() { frame ||= requestAnimationFrame(() => { frame = 0; paint(canvas, ink); }); }
@@ -132,7 +135,12 @@ function render({model, el}) {
     mine = false;
     model.save_changes();
   }
-  function clear() { clearInterval(show); ink.fill(0); changed(); }
+  function clear() { clearInterval(show); ink.fill(0); isExample = false; changed(); }
+  function begin() {
+    clearInterval(show);
+    touched.add(model);
+    if (isExample) clear();
+  }
   function place(event) {
     const box = canvas.getBoundingClientRect();
     return [(event.clientX - box.left) / box.width * CELLS, (event.clientY - box.top) / box.height * CELLS];
@@ -146,6 +154,7 @@ function render({model, el}) {
   // An example is drawn as a hand would, so that one sees the layers follow; at once for those who want no motion.
   function perform(strokes) {
     clear();
+    isExample = true;
     const steps = strokes.flatMap(stroke => stroke.slice(1).flatMap((to, i) => {
       const from = stroke[i], parts = Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]));
       const at = part => from.map((one, k) => one + (to[k] - one) * part / parts);
@@ -167,13 +176,14 @@ function render({model, el}) {
   }
   function take() {
     if (mine) return;
+    isExample &&= !ink.some(Boolean);  // the first sheet is ours; later ones were set in Python
     ink.set(Array.from(bytesOf(model.get('sheet')), one => one / 255));
     repaint();
   }
 
   canvas.addEventListener('pointerdown', event => {
     event.preventDefault();
-    clearInterval(show);
+    begin();
     canvas.focus({preventScroll: true});
     pen.hidden = true;
     canvas.setPointerCapture(event.pointerId);
@@ -200,7 +210,10 @@ function render({model, el}) {
     const from = [x, y];
     if (way) [x, y] = from.map((one, k) => Math.min(CELLS - 1, Math.max(1, one + way[k])));
     else down = !down;
-    if (down) line(from, [x, y]);
+    if (down) {
+      begin();
+      line(from, [x, y]);
+    }
     movePen();
   });
   canvas.addEventListener('transitionend', () => { repaint(); read(); });  // the theme has changed

@@ -174,18 +174,18 @@ def test_a_digit_is_drawn_and_the_layers_follow(page):
         wait_until(lambda: words == verdict.text_content(), lambda: f"{how}: {verdict.text_content()}")
 
     reads("it reads3", "at first")
-    clear = page.locator('.fluxlite-pad button:text-is("Clear")')
-    clear.click()
-    reads("nothing yet", "cleared")
-    frame, empty = paper.bounding_box(), page.evaluate(first_layer)
+    frame, before = paper.bounding_box(), page.evaluate(first_layer)
     corners = [(frame["x"] + frame["width"] * x / 28, frame["y"] + frame["height"] * y / 28) for x, y in SEVEN]
     page.mouse.move(*corners[0])
     page.mouse.down()
     for corner in corners[1:]:
         page.mouse.move(*corner, steps=5)
     page.mouse.up()
-    reads("it reads7", "with the mouse")
-    assert page.evaluate(first_layer) != empty, "the layers don't move"
+    reads("it reads7", "with the mouse, on a sheet without the example")
+    assert page.evaluate(first_layer) != before, "the layers don't move"
+    clear = page.locator('.fluxlite-pad button:text-is("Clear")')
+    clear.click()
+    reads("nothing yet", "cleared")
 
     clear.click()
     page.keyboard.press("Shift+Tab")  # at once: the sheet is the same one, so no key is lost
