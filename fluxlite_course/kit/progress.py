@@ -77,11 +77,23 @@ def keep(part: str, key: str, value: str) -> None:
                 notice(("progress", str(file)), f"{file.name}: {error}. It's now {aside.name}, and a new one begins.")
             known = _together(written, _unwritten, {part: {key: value}})
             known["learner"] = {"id": secrets.token_hex(8)} | known["learner"] | {"edition": EDITION}
-            write_whole(file, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode("utf-8"))
+            write_whole(file, _as_text(known).encode("utf-8"))
             _unwritten.clear()
     except OSError as error:
         _unwritten.setdefault(part, {})[key] = value
         notice("progress", f"Your progress is kept until this kernel ends, not in {file}: {error.strerror}.")
+
+
+def as_text() -> str:
+    """The record as its file would have it, with what couldn't be written: a page that saves it elsewhere asks."""
+    written: Record = {}
+    with contextlib.suppress(OSError, ValueError):
+        written = _read_file()
+    return _as_text(_together(written, _unwritten))
+
+
+def _as_text(record: Record) -> str:
+    return json.dumps(record, indent=1, sort_keys=True) + "\n"
 
 
 def parsed(content: str | bytes) -> Any:

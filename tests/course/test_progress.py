@@ -37,6 +37,7 @@ def test_progress_in_a_folder_that_cannot_be_written_lasts_until_the_kernel_ends
     assert progress.read()["checks"] == {"03.1": "right"}
     assert "Your progress is kept until this kernel ends" in capsys.readouterr().err
     assert not progress.is_kept("checks", "03.1")
+    assert json.loads(progress.as_text())["checks"] == {"03.1": "right"}
     (tmp_path / "not there").mkdir()
     progress.keep("checks", "03.1", "right")  # the same once more
     assert progress.is_kept("checks", "03.1")

@@ -152,8 +152,9 @@ def pack(folder: Path, name: str, files: dict[str, Path]) -> None:
 def imports_of(wheel: Path) -> list[str]:
     """The names under which a wheel's packages and modules are imported."""
     with zipfile.ZipFile(wheel) as opened:
-        tops = {name.partition("/")[0] for name in opened.namelist() if name.endswith(".py")}
-    return sorted(top.removesuffix(".py") for top in tops if not top.endswith((".dist-info", ".data")))
+        tops = {name.partition("/")[0] for name in opened.namelist() if name.endswith((".py", ".pyc"))}
+    modules = [top.removesuffix("c").removesuffix(".py") if top.endswith((".py", ".pyc")) else top for top in tops]
+    return sorted(module for module in modules if not module.endswith((".dist-info", ".data")))
 
 
 def requirements_of(wheel: Path, known: set[str]) -> list[str]:
@@ -203,6 +204,16 @@ def stand_in_for_matplotlib(folder: Path) -> None:
     pack(folder, "matplotlib", {file.relative_to(source).as_posix(): file for file in sorted(source.rglob("*.py"))})
 
 
+def compile_python(core: Path, wheels: Iterable[Path], library: Path) -> None:
+    """Put bytecode into all that Python imports. Ours keeps its sources, which lessons show and quote."""
+    archives: list[str | Path] = []
+    for wheel in wheels:
+        if name_of(wheel) == "fluxlite":
+            archives.append("--sources")
+        archives.append(wheel)
+    run("node", HERE / "compile.mjs", core, *archives, library)
+
+
 def write_lock(core: Path, wheels: Path, local: Path | None, static: Path) -> None:
     """Pyodide's list of packages, and what belongs to it, beside Pyodide's core."""
     base = json.loads((core / "pyodide-lock.json").read_text())
@@ -216,14 +227,15 @@ def write_lock(core: Path, wheels: Path, local: Path | None, static: Path) -> No
             raise SystemExit(f"make lite: --local wants a wheel of NumPy for Pyodide, and there's none in {local}")
         if not list(local.glob("matplotlib-*.whl")):
             stand_in_for_matplotlib(wheels)
+    for name in CORE:
+        shutil.copy(core / name, static)
     ours = sorted(wheels.glob("*.whl"))
+    compile_python(core, ours, static / "python_stdlib.zip")
     known = {name_of(wheel) for wheel in ours} | set(compiled)
     packages = dict(compiled)
     for wheel in ours:
         shutil.copy(wheel, static)
         packages[name_of(wheel)] = package(wheel, known).entry(name_of(wheel))
-    for name in CORE:
-        shutil.copy(core / name, static)
     text = json.dumps({"info": base["info"], "packages": packages}, indent=1)
     (static / "pyodide-lock.json").write_text(text, encoding="utf-8")
 
@@ -295,34 +307,52 @@ def build(work: Path, output: Path) -> None:
 # -- what we change in JupyterLite, and add to its pages ----------------------------------------------------------
 
 # Each in the text of the app, which the version in pyproject.toml fixes: what's there, and what takes its place.
-PATCHES = {
-    # Where a file couldn't be read or written, nobody told Python, which waited for ever. And answers to two notebooks
-    # in one tab could be exchanged.
-    "const t=await this._driveContentsProcessor.processDriveRequest(e);": (
-        "const t=await window.fluxlite.answer(e,(()=>this._driveContentsProcessor.processDriveRequest(e)));"
-    ),
-    "postMessage({response:t,": "postMessage({response:t,id:e.id,",
-    # A lesson didn't open where a full storage has no room for a second copy of it.
-    "await n.setItem(t,r),{id:": "await n.setItem(t,r).catch(window.fluxlite.say_if_full),{id:",
-    # On the second visit the worker was taken away, and brought again: not without a network.
-    "await this._unregisterOldServiceWorkers(e),": "",
+PATCHES: dict[str, dict[str, str]] = {
+    "build": {
+        # Where a file couldn't be read or written, nobody told Python, which waited for ever. And answers to two
+        # notebooks in one tab could be exchanged.
+        "const t=await this._driveContentsProcessor.processDriveRequest(e);": (
+            "const t=await window.fluxlite.answer(e,(()=>this._driveContentsProcessor.processDriveRequest(e)));"
+        ),
+        "postMessage({response:t,": "postMessage({response:t,id:e.id,",
+        # A lesson didn't open where a full storage has no room for a second copy of it.
+        "await n.setItem(t,r),{id:": "await n.setItem(t,r).catch(window.fluxlite.say_if_full),{id:",
+        # On the second visit the worker was taken away, and brought again: not without a network.
+        "await this._unregisterOldServiceWorkers(e),": "",
+    },
+    "extensions/@jupyterlite/pyodide-kernel-extension/static": {
+        # Python said "Invalid argument" where the browser has no room.
+        "t.status>=400)throw new this.FS.ErrnoError(this.ERRNO_CODES.EINVAL)": (
+            't.status>=400)throw new this.FS.ErrnoError(this.ERRNO_CODES[507===t.status?"ENOSPC":"EINVAL"])'
+        ),
+    },
+    "extensions/@jupyter-widgets/jupyterlab-manager/static": {
+        # After a reload, when Python begins anew, a widget was loading for ever.
+        'this.node.textContent="Loading widget..."': "window.fluxlite.show_stored(this.node,e)",
+        'this.node.textContent="Error displaying widget: model not found"': "window.fluxlite.show_stored(this.node,e)",
+    },
 }
 
 
 def patch(output: Path) -> None:
     """Put right what JupyterLite 0.6 does wrong. Raises `SystemExit` where its text is another one."""
-    counts = dict.fromkeys(PATCHES, 0)
-    for file in sorted((output / "build").glob("*.js")):
+    for folder, patches in PATCHES.items():
+        patch_folder(output / folder, patches)
+
+
+def patch_folder(folder: Path, patches: dict[str, str]) -> None:
+    counts = dict.fromkeys(patches, 0)
+    for file in sorted(folder.glob("*.js")):
         text = file.read_text(encoding="utf-8")
         patched = text
-        for wrong, right in PATCHES.items():
+        for wrong, right in patches.items():
             counts[wrong] += patched.count(wrong)
             patched = patched.replace(wrong, right)
         if patched != text:
             file.write_text(patched, encoding="utf-8")
     missing = [wrong for wrong, count in counts.items() if not count]
     if missing:
-        raise SystemExit(f"make lite: JupyterLite's text has changed, PATCHES has to follow: {missing}")
+        raise SystemExit(f"make lite: JupyterLite's text in {folder} has changed, PATCHES has to follow: {missing}")
 
 
 def add_ours(output: Path, wheels: Path, lock: dict[str, Any], is_local: bool) -> None:
@@ -416,7 +446,12 @@ def notices(wheels: Path, lock: dict[str, Any]) -> str:
         rows.append((name, version, license_name))
         texts.append(text)
     table = "\n".join(f"{name} {version}: {license_name}" for name, version, license_name in rows)
-    return "This site has software of others, unchanged:\n\n" + table + "\n\n" + "\n\n".join(filter(None, texts))
+    return (
+        "This site has software of others, as Python's bytecode:\n\n"
+        + table
+        + "\n\n"
+        + "\n\n".join(filter(None, texts))
+    )
 
 
 def license_of(wheel: Path) -> tuple[str, str, str, str]:

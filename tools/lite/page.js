@@ -42,13 +42,20 @@ function show(text, share) {
     words.textContent = text;
     bar.hidden = share === null;
     bar.value = share ?? 0;
-    line.querySelector("a")?.remove();
+    line.querySelector("a, .act")?.remove();
     if (!line.isConnected) document.body.append(line);
 }
 
 function say_with_link(text, label, attributes) {
     say(text);
     words.after(element("a", attributes, label));
+}
+
+function say_with_button(text, label, act) {
+    say(text);
+    const button = element("button", { className: "act", type: "button" }, label);
+    button.addEventListener("click", async () => say(await act()));
+    words.after(button);
 }
 
 // -- while Python starts ----------------------------------------------------------------------------------------------
@@ -134,12 +141,42 @@ async function answer(request, find) {
 
 // -- the browser's storage --------------------------------------------------------------------------------------------
 
+let is_full = false; // it's said once, until there's room again
+
 function say_if_full(error) {
-    if (/quota|full|no space/i.test(`${error?.name} ${error?.message}`)) say_full();
+    const says_so = /quota|full|no space/i.test(`${error?.name} ${error?.message}`);
+    if (says_so) say_full();
+    return says_so;
 }
 
 function say_full() {
-    say("This browser has no room left for your work: what you do now isn't kept. Save it to a file, on the start page.");
+    if (is_full) return;
+    is_full = true;
+    const text = "This browser has no room left for your work: what you do now isn't kept.";
+    say_with_button(text, "Save all of it to a file", save_work);
+}
+
+// JupyterLab would open a dialog at each of its saves. Its own word for "no dialog" is the error's name. The lesson
+// stays unsaved, and the next save that has room takes all of it.
+async function watch_saves() {
+    const { contents } = (await app()).serviceManager;
+    const save = contents.save.bind(contents);
+    contents.save = async (path, model) => {
+        try {
+            const saved = await save(path, model);
+            say_if_there_is_room(model);
+            return saved;
+        } catch (error) {
+            if (!say_if_full(error)) throw error;
+            throw Object.assign(new Error(error.message), { name: "ModalCancelError" });
+        }
+    };
+}
+
+function say_if_there_is_room(model) {
+    if (!is_full || model?.type !== "notebook") return;
+    is_full = false;
+    say("There's room again in this browser: your lesson is kept now.");
 }
 
 // Some browsers give a page nothing to keep if it's inside a page of another site, or in a private window.
@@ -160,8 +197,8 @@ function say_that_nothing_is_kept() {
 async function look_at_storage() {
     if (!navigator.storage?.estimate) return;
     const { quota, usage } = await navigator.storage.estimate();
-    if (quota - usage < 20 * MB) {
-        say_full();
+    if (quota - usage < 5 * MB) {
+        say("This browser has little room left for your work. Save it to a file now and then, on the start page.");
         return;
     }
     const is_kept = (await navigator.storage.persisted()) || (await navigator.storage.persist());
@@ -223,6 +260,15 @@ async function free_name(contents, name) {
     return free;
 }
 
+// -- a widget whose Python has ended, or isn't there yet --------------------------------------------------------------
+
+// What its cell showed is stored as a page without buttons, beside the widget. JupyterLab knows which are trusted.
+function show_stored(node, { data, trusted }) {
+    const stored = element("div");
+    if (trusted) stored.innerHTML = [data["text/html"] ?? ""].flat().join("");
+    node.replaceChildren(stored, element("p", { className: "fluxlite-again" }, "To play, run this cell again."));
+}
+
 // -- what you hand in -------------------------------------------------------------------------------------------------
 
 // `%run -m fluxlite handin` makes a file in the browser's storage. To hand it in, you need it outside.
@@ -254,9 +300,35 @@ async function all_work(contents, folder = "") {
     return found;
 }
 
+// A lesson that's open: as it's on the screen, with the record as its Python has it. The browser may have no room for
+// either.
+async function open_work({ context, sessionContext } = {}) {
+    const found = {};
+    if (context?.contentsModel?.type !== "notebook") return found;
+    found[context.path] = { type: "notebook", format: "json", content: context.model.toJSON() };
+    const record = await printed(sessionContext.session?.kernel, RECORD);
+    if (record) found["progress.json"] = { type: "file", format: "text", content: record };
+    return found;
+}
+
+const RECORD = "import fluxlite_course.kit.progress\nprint(fluxlite_course.kit.progress.as_text())";
+
+// What Python prints; nothing if it's busy.
+async function printed(kernel, code) {
+    if (kernel?.status !== "idle") return "";
+    let text = "";
+    const asked = kernel.requestExecute({ code, silent: true, store_history: false });
+    asked.onIOPub = ({ header, content }) => {
+        if (header.msg_type === "stream" && content.name === "stdout") text += content.text;
+    };
+    await asked.done;
+    return text;
+}
+
 async function save_work() {
-    const { serviceManager } = await app();
-    const work = { kind: "fluxlite work", build: BUILD, files: await all_work(serviceManager.contents) };
+    const { serviceManager, shell } = await app();
+    const files = { ...(await all_work(serviceManager.contents)), ...(await open_work(shell.currentWidget ?? {})) };
+    const work = { kind: "fluxlite work", build: BUILD, files };
     const day = new Date().toISOString().slice(0, 10);
     const address = URL.createObjectURL(new Blob([JSON.stringify(work)], { type: "application/json" }));
     element("a", { href: address, download: `fluxlite-work-${day}.json` }).click();
@@ -318,7 +390,7 @@ async function make_folders(contents, path) {
     }
 }
 
-window.fluxlite = { answer, say_if_full, save_work, restore_work };
+window.fluxlite = { answer, say_if_full, show_stored, save_work, restore_work };
 
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -337,4 +409,5 @@ document.addEventListener("DOMContentLoaded", () => {
     look_at_storage().catch(complain);
     offer_newer_lessons().catch(complain);
     offer_hand_ins().catch(complain);
+    watch_saves().catch(complain);
 });

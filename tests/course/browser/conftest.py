@@ -1,16 +1,12 @@
 """A real browser for the tests of this folder. Where there's none, they skip themselves."""
 
 import pytest
-from front_ends import BROWSER
+from browsers import CHROMIUM, OPTIONS, chromium
 
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if BROWSER is None:
-        pytest.skip("there is no Chromium here")
-    with playwright.sync_playwright() as started:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        chromium = started.chromium.launch(executable_path=BROWSER, args=options)
-        yield chromium
-        chromium.close()
+    with chromium() as starter:
+        started = starter.launch(executable_path=CHROMIUM, args=OPTIONS)
+        yield started
+        started.close()

@@ -11,7 +11,6 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ROOT = Path(__file__).parents[3]
 WAIT = 40  # seconds, the longest: a machine that does other work as well is slow, not wrong
 

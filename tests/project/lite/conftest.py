@@ -10,11 +10,10 @@ import os
 import threading
 from pathlib import Path
 
+import browsers
 import pytest
 
 SITE = os.environ.get("FLUXLITE_LITE", "")
-CHROMIUM = next((path for path in ("/usr/bin/chromium", "/usr/bin/google-chrome") if Path(path).exists()), None)
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 class Counting(http.server.SimpleHTTPRequestHandler):
@@ -75,11 +74,8 @@ def site(folder):
 
 @pytest.fixture(scope="session")
 def chromium():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium here")
-    with playwright.sync_playwright() as started:
-        yield started.chromium
+    with browsers.chromium() as starter:
+        yield starter
 
 
 class Visit:
@@ -87,8 +83,9 @@ class Visit:
 
     def __init__(self, chromium, profile, width=1400):
         size = {"width": width, "height": 900}
+        self._profile = profile
         self.browser = chromium.launch_persistent_context(
-            profile, executable_path=CHROMIUM, args=OPTIONS, viewport=size, accept_downloads=True
+            profile, executable_path=browsers.CHROMIUM, args=browsers.OPTIONS, viewport=size, accept_downloads=True
         )
         self.elsewhere = []
         self.missing = []
@@ -102,6 +99,16 @@ class Visit:
     def _note_missing(self, answer):
         if answer.status == 404:
             self.missing.append(answer.url)
+
+    def kill_tabs(self):
+        """End the processes of all tabs at once, as a phone does that needs the memory."""
+        psutil = pytest.importorskip("psutil", reason="psutil is not installed")
+        for process in psutil.process_iter(["cmdline"]):
+            if f"--user-data-dir={self._profile}" in (process.info["cmdline"] or []):
+                for child in process.children(recursive=True):
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        if "--type=renderer" in child.cmdline():
+                            child.kill()
 
     def close(self):
         with contextlib.suppress(Exception):  # a tab that was killed can't be closed

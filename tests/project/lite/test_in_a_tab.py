@@ -37,9 +37,13 @@ def wait_for_python(page):
     return page
 
 
+def cell_of(page, begins):
+    return page.locator(CELL).filter(has=page.locator(".cm-content", has_text=begins)).first
+
+
 def run(page, begins, code=None):
     """Run the cell whose code begins so, with other code in it if there's some. Gives the cell when it's done."""
-    cell = page.locator(CELL).filter(has=page.locator(".cm-content", has_text=begins)).first
+    cell = cell_of(page, begins)
     cell.locator(".cm-content").click()
     if code is not None:
         keyboard = getattr(page, "page", page).keyboard
@@ -183,6 +187,9 @@ def test_a_newcomer_plays_comes_back_without_a_network_and_hands_in(visit, site,
     second = visit()
     page = open_lesson(second, site, "00-start-here")
     assert record(page)["guesses"] == {"00-B": "a"}
+    stored = cell_of(page, 'guess("00-B")')
+    stored.get_by_text("To play, run this cell again").wait_for(timeout=PATIENCE)
+    assert stored.get_by_text("Guess 00-B").count() == 1
     run(page, "draw(trained_network())").locator("canvas").first.wait_for(timeout=PATIENCE)
     run(page, 'guess("00-B")').get_by_text("● your guess").wait_for(timeout=PATIENCE)
     run(page, "waves = 16_384")
@@ -229,7 +236,7 @@ for i in range({count}):
     print(i, flush=True)"""
 
 
-def test_two_tabs_and_one_that_is_closed_lose_nothing_that_was_confirmed(visit, site):
+def test_two_tabs_and_one_that_is_killed_lose_nothing_that_was_confirmed(visit, site):
     one = visit()
     first = open_lesson(one, site, "05-waiting-for-the-gpu")
     second = open_lesson(one, site, "07-making-the-gpu-win")
@@ -261,7 +268,9 @@ def test_two_tabs_and_one_that_is_closed_lose_nothing_that_was_confirmed(visit, 
         timeout=PATIENCE,
     )
     confirmed = [int(number) for number in output.inner_text().split()]
-    first.close()  # in the middle of a save: its Python ends at once
+    with first.expect_event("crash", timeout=PATIENCE):
+        one.kill_tabs()  # in the middle of a save
+    first.close()
     page = open_lesson(one, site, "05-waiting-for-the-gpu")
     assert set(record(page)["guesses"]) >= {f"killed-{number}" for number in confirmed}
     run(page, "from fluxlite_course.lesson05")
@@ -270,7 +279,7 @@ def test_two_tabs_and_one_that_is_closed_lose_nothing_that_was_confirmed(visit, 
     wait_for_record(page, "checks", "05.1", "right")
 
 
-def test_a_full_storage_is_said_and_what_was_kept_before_stays(visit, site):
+def test_a_full_storage_is_said_and_what_was_kept_before_stays(visit, site, tmp_path):
     first = visit()
     page = files_page(first, site)
     put(page, "mine.txt", ["", "my notes"])
@@ -284,18 +293,34 @@ def test_a_full_storage_is_said_and_what_was_kept_before_stays(visit, site):
     quota = {"origin": site.origin}
     devtools.send("Storage.overrideQuotaForOrigin", {**quota, "quotaSize": 1000})
     page = open_lesson(second, site, "00-start-here")
-    dialog = page.get_by_role("dialog", name="File Save Error")
-    page.add_locator_handler(dialog, lambda: dialog.get_by_role("button").last.click())  # JupyterLab's, again and again
     run(page, "draw(trained_network())")
-    choose(run(page, 'guess("00-C")'), "the CPU")
+    guess = run(page, 'guess("00-C")')
+    choose(guess, "the CPU")
+    guess.get_by_text("Your guess couldn't be written").wait_for(timeout=PATIENCE)
     page.get_by_text("This browser has no room left").wait_for(timeout=PATIENCE)
+    assert page.get_by_text("guess is kept").count() == 0
+    with page.expect_download(timeout=PATIENCE) as download:
+        page.get_by_role("button", name="Save all of it to a file").click()
+    download.value.save_as(tmp_path / "work.json")
+    files = json.loads((tmp_path / "work.json").read_text(encoding="utf-8"))["files"]
+    assert json.loads(files["progress.json"]["content"])["guesses"] == {"00-C": "b"}
+    assert files["mine.txt"]["content"] == "my notes"
+    assert '"text/html"' in json.dumps(files["00-start-here.ipynb"]["content"])  # as on the screen: a copy has none
     assert record(page) == {}
+    page.get_by_title("Close this line").click()
+    for _ in range(2):
+        save(page)  # as JupyterLab does by itself, again and again
+    assert page.get_by_role("dialog").count() == 0
+    assert page.get_by_text("This browser has no room left").count() == 0
     assert file_of(page, "mine.txt") == "my notes"
     devtools.send("Storage.overrideQuotaForOrigin", quota)
     run(page, "waves = ...", "waves = 16_384")
     run(page, 'check("00.1"')
     wait_for_record(page, "checks", "00.1", "right")
     assert record(page)["guesses"] == {"00-C": "b"}
+    run(page, 'guess("00-C")').get_by_text("Your guess is kept").wait_for(timeout=PATIENCE)
+    save(page)
+    page.get_by_text("There's room again").wait_for(timeout=PATIENCE)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

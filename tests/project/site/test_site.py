@@ -7,13 +7,13 @@ import functools
 import http.server
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
 from importlib.util import find_spec
 from pathlib import Path
 
+import browsers
 import pytest
 
 ROOT = Path(__file__).parents[3]
@@ -26,7 +26,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(bool(MISSING), reason=f"{', '.join(MISSING)} not installed: the extra is site"),
 ]
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +111,6 @@ def address(site):
 @pytest.fixture(scope="module")
 def opened(address):
     """Open a page: in which shape and theme. It says what the page asked of others, and its errors."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if BROWSER is None:
-        pytest.skip("there is no Chromium here")
 
     def open_page(page, shape="desktop", theme="light"):
         tab = chromium.new_context(viewport=SHAPES[shape], color_scheme=theme).new_page()
@@ -126,8 +122,8 @@ def opened(address):
         tab.goto(f"{address}/{page}", wait_until="load")
         return tab
 
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+    with browsers.chromium() as starter:
+        chromium = starter.launch(executable_path=browsers.CHROMIUM, args=browsers.OPTIONS)
         yield open_page
         chromium.close()
 

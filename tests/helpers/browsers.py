@@ -1,0 +1,19 @@
+"""Chromium for tests, where there's one. Without it, they skip themselves."""
+
+import contextlib
+import shutil
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@contextlib.contextmanager
+def chromium():
+    """Playwright's starter of Chromium, whose `launch` takes ``executable_path=CHROMIUM, args=OPTIONS``."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here")
+    with playwright.sync_playwright() as started:
+        yield started.chromium
