@@ -121,8 +121,16 @@ def _look_into_file(file: Path, where: str) -> list[Handin | str]:
     """The hand-ins in a zip file on the disk, and what to say about it."""
     try:
         with opened(file) as stream:
-            archive = Zip(stream)
-            return list(_look_into(archive, where, 0, TIMES * archive.size)) or [f"{where}: {_NOTHING}"]
+            return look_into(stream, where)
+    except Exception as error:
+        return [_cannot_read(where, error)]
+
+
+def look_into(stream: BinaryIO, where: str) -> list[Handin | str]:
+    """The hand-ins in a zip file that's open for reading, and what to say about it. `where` names it there."""
+    try:
+        archive = Zip(stream)
+        return list(_look_into(archive, where, 0, TIMES * archive.size)) or [f"{where}: {_NOTHING}"]
     except Exception as error:
         return [_cannot_read(where, error)]
 

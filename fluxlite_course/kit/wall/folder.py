@@ -6,11 +6,12 @@ On a shared drive or a hub, that's all the wall needs: no lab sends anything. We
 import os
 import stat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from .. import copies, handins, progress
 from .room import FILE, Room, key_of
 
+A_FILE = "a file"
 Stamp = tuple[int, int]
 
 
@@ -59,14 +60,10 @@ class Folder:
         return sorted(changed)
 
     def _handed_in(self) -> list[Found]:
-        """All hand-ins, the oldest first: where a class's zip file has several, none can be read alone."""
+        """All hand-ins: where a class's zip file has several, none can be read alone."""
         read, remarks = handins.collect(self.folder)
-        self.remarks += [("a file", one) for one in remarks if progress.FILE not in one]
-        found: list[Found] = []
-        for one in sorted(read, key=lambda one: one.time):
-            key = _key(one.files[0], one.learner or handins.comparable(one.name))
-            found.append(Found(key, one.name, {"guesses": one.guesses, "checks": one.checks}))
-        return found
+        self.remarks += [(A_FILE, one) for one in remarks if progress.FILE not in one]
+        return records_of(read)
 
     def _read(self, file: Path) -> Found | None:
         """A record of progress, or None for what isn't one."""
@@ -89,6 +86,22 @@ class Folder:
         if parts:
             return parts[0]
         return ""
+
+
+def records_of(read: list[handins.Handin]) -> list[Found]:
+    """The records in hand-ins, the oldest first."""
+    found: list[Found] = []
+    for one in sorted(read, key=lambda one: one.time):
+        key = _key(one.files[0], one.learner or handins.comparable(one.name))
+        found.append(Found(key, one.name, {"guesses": one.guesses, "checks": one.checks}))
+    return found
+
+
+def look_into(stream: BinaryIO, name: str) -> tuple[list[Found], list[tuple[str, str]]]:
+    """The records in one zip file, and what can't be read there: what a folder's `look` finds, of one file."""
+    read = handins.look_into(stream, handins.printable(name) or A_FILE)
+    remarks = [(A_FILE, one) for one in read if isinstance(one, str)]
+    return records_of([one for one in read if isinstance(one, handins.Handin)]), remarks
 
 
 def _key(where: str, who: str) -> str:

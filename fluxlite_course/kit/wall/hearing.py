@@ -9,6 +9,7 @@ import math
 from typing import Any, NamedTuple
 
 from .. import exercises, handins, progress
+from ..guesses import Question, questions
 from ..puzzles import Puzzle
 
 LARGEST = 16_000  # bytes: all guesses, checks and puzzles of the course together have some 3,000
@@ -82,6 +83,12 @@ def as_name(text: str) -> str:
 def _is_written(id: str, word: Any) -> bool:
     """Whether a lesson writes this word for this question or exercise."""
     return isinstance(word, str) and word in handins.allowed().get(id, ())
+
+
+@functools.cache
+def asked_in(lesson: str) -> dict[str, Question]:
+    """A lesson's questions, by id, read once. Raises `ValueError` for an unknown lesson."""
+    return questions(lesson)
 
 
 @functools.cache

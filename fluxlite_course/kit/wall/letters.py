@@ -12,7 +12,7 @@ The letters are 23, all but I, O and V, which are read as others. As 23 is prime
 from typing import NamedTuple
 
 from .. import exercises, progress
-from ..guesses import questions
+from .hearing import asked_in
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUWXYZ"
 BASE = len(LETTERS)
@@ -87,7 +87,7 @@ def _last(values: list[int]) -> int:
 
 def _ids(lesson: str) -> list[str]:
     """The lesson's questions that are carried; an empty id for each one that it hasn't got."""
-    found = list(questions(lesson))[:MOST_QUESTIONS]
+    found = list(asked_in(lesson))[:MOST_QUESTIONS]
     return found + [""] * (MOST_QUESTIONS - len(found))
 
 
@@ -97,7 +97,7 @@ def _known(lesson: str, chosen: list[str]) -> dict[str, str]:
     for id, letter in zip(_ids(lesson), chosen):
         if not letter:
             continue
-        if not id or letter not in questions(lesson)[id].options:
+        if not id or letter not in asked_in(lesson)[id].options:
             raise ValueError("they name an option that doesn't exist: read them once more")
         found[id] = letter
     return found

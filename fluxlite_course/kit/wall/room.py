@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import exercises, handins
-from ..guesses import questions
 from . import letters
-from .hearing import Heard, as_name, counted, read_message
+from .hearing import Heard, as_name, asked_in, counted, read_message
 
 MOST_GUESTS = 200
 MOST_REMARKS = 200  # kinds of what was turned away or is worth a look; others are only counted
@@ -70,8 +69,8 @@ class Room:
         self.removed: dict[str, str] = {}  # labels, by key
         self.remarks: dict[tuple[str, str], int] = {}  # whom it concerns and why, and how often
         self.more_remarks = 0
-        self.ids = [id for number in exercises.folders() for id in questions(number)]
-        self.question = next(iter(questions(lesson or min(exercises.folders()))))
+        self.ids = [id for number in exercises.folders() for id in asked_in(number)]
+        self.question = next(iter(asked_in(lesson or min(exercises.folders()))))
         self.answer_shown = False
         self.names_shown = False
         self.door_open = True

@@ -9,6 +9,7 @@ import asyncio
 import ipaddress
 import json
 import secrets
+import tempfile
 import time
 from collections.abc import Callable
 from http import HTTPStatus
@@ -17,7 +18,8 @@ from typing import Any
 
 from tornado import httpserver, netutil, web
 
-from . import view
+from ..handins import LARGEST_ZIP
+from . import folder, view
 from .hearing import LARGEST
 from .room import Refused, Room
 
@@ -37,7 +39,7 @@ PATIENCE = 20.0  # seconds that a page's request for news waits
 TOGETHER = 0.1  # seconds: news that come together are told together
 SLOWEST = 10.0  # seconds that headers or a body may take
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
 # What the teacher can ask for, by the name that the page sends.
@@ -74,6 +76,7 @@ class Wall:
             (r"/hear/([A-Za-z]{1,20})", Hear),
             (r"/(data)", Data),
             (r"/(do)", Do),
+            (r"/(hand-in)", HandIn),
             (r"/([a-z.]*)", Page),
         ]
         application = web.Application(
@@ -271,6 +274,33 @@ class Data(Teachers):
         if self.get_query_argument("desk", ""):
             shown |= view.on_the_desk(self.wall.room)
         self.finish(shown)
+
+
+@web.stream_request_body
+class HandIn(Teachers):
+    """A hand-in that the teacher gives to the desk, as from the lessons in a browser. Nothing in it is run."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        connection: Any = self.request.connection
+        connection.set_max_body_size(LARGEST_ZIP)
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+
+    def data_received(self, chunk: bytes) -> None:
+        self._file.write(chunk)
+
+    async def post(self, name: str) -> None:
+        if self.request.headers.get("Content-Type") != "application/zip":
+            raise web.HTTPError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        called = self.get_query_argument("name", "")
+        found, remarks = await asyncio.to_thread(folder.look_into, self._file, called)
+        folder.take(self.wall.room, found, remarks)
+        said = [f"Read: {', '.join(one.name for one in found[:5]) or 'nothing'}.", *(why for _, why in remarks[:2])]
+        self.finish({"said": " ".join(said)})
+
+    def on_finish(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
 
 
 class Do(Teachers):

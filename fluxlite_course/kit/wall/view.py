@@ -8,16 +8,16 @@ from typing import Any
 
 from .. import exercises
 from ..boxes import marked
-from ..guesses import Question, questions
+from ..guesses import Question
 from ..puzzles import in_words
-from .hearing import all_puzzles
+from .hearing import all_puzzles, asked_in
 from .room import Guest, Room
 
 
 def on_the_wall(room: Room) -> dict[str, Any]:
     """What the projector's page shows."""
     number = exercises.number_in(room.question)
-    asks = questions(number)
+    asks = asked_in(number)
     at = list(asks).index(room.question) + 1
     return {
         "question": _question(room, asks[room.question]),

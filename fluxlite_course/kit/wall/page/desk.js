@@ -56,5 +56,19 @@ at("letters").addEventListener("submit", async (event) => {
   at("text").focus();
 });
 
+at("file").addEventListener("change", async () => {
+  const [file] = at("file").files;
+  if (!file) return;
+  try {
+    const answer = await fetch(`hand-in?name=${encodeURIComponent(file.name)}`, {
+      method: "POST", headers: { "Content-Type": "application/zip" }, body: file,
+    });
+    at("unpacked").textContent = (await answer.json()).said;
+  } catch {
+    at("unpacked").textContent = `${file.name} can't be read: is it larger than 64 MB?`;
+  }
+  at("file").value = "";
+});
+
 controls();
 listen(draw, "&desk=1");

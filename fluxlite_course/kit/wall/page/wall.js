@@ -14,8 +14,18 @@ function draw(shown) {
   for (const option of question.options) grow(bars.get(option.letter), option, most);
   at("answer").innerHTML = question.answer;
   at("guessed").textContent = `${shown.guessed} of ${many(shown.guests, "guest")} guessed`;
-  at("checks").replaceChildren(...shown.checks.map(check), ...shown.puzzles.map(puzzle));
+  at("checks").replaceChildren(...shown.checks.map((one) => check(one, shown.guests)), ...shown.puzzles.map(puzzle));
   drawControls(shown);
+  fit();
+}
+
+// A long question with names and its answer has to fit as well.
+function fit() {
+  const main = document.querySelector("main");
+  for (let size = 1; size > 0.4; size -= 0.05) {
+    main.style.setProperty("--fit", size);
+    if (main.scrollHeight <= main.clientHeight) return;
+  }
 }
 
 function begin(place, question) {
@@ -47,12 +57,15 @@ function grow(made, { count, names, right }, most) {
   made.classList.toggle("not", right === false);
 }
 
-function check({ id, title, right, tried, names }) {
+function check({ id, title, right, tried, names }, guests) {
   const made = element("li");
   made.append(element("b", "id", id), element("span", "title", title));
-  const dots = element("span", "dots", "●".repeat(right) + "○".repeat(tried - right));
-  dots.setAttribute("aria-hidden", "true");
-  made.append(dots, element("span", "figures", tried ? `${right} right, ${tried - right} tried` : "nobody yet"));
+  const share = element("span", "share");
+  for (const count of [right, tried - right]) {
+    share.append(element("i"));
+    share.lastChild.style.width = `${(100 * count) / Math.max(1, guests)}%`;
+  }
+  made.append(share, element("span", "figures", tried ? `${right} right, ${tried - right} tried` : "nobody yet"));
   made.append(element("span", "names", names.join(", ")));
   return made;
 }
@@ -65,5 +78,6 @@ function puzzle({ id, par, best, names }) {
   return made;
 }
 
+addEventListener("resize", fit);
 controls();
 listen(draw);
