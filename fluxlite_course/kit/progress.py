@@ -26,6 +26,7 @@ Record = dict[str, dict[str, Any]]
 # Where the lesson began: the record stays there, even if a lesson's cell goes to another folder.
 _home: Path | None = None
 _lesson = ""  # the number of the lesson that began
+_tag = secrets.randbits(32)
 # What isn't in the file yet, so that a lesson in a read-only folder still remembers it.
 _unwritten: Record = {}
 # What else wants to know when something new was kept. The wall does, if the learner has joined it.
@@ -50,11 +51,11 @@ def lesson() -> str:
 
 
 def tag() -> int:
-    """A number made from the random id in the record, the same for all that this learner does here. 0 without one."""
+    """A number made from the random id in the record, so the same each time. Without a record, this kernel has one."""
     try:
         return int(_read_file()["learner"]["id"], 16)
     except (OSError, ValueError, KeyError, TypeError):
-        return 0
+        return _tag
 
 
 def passing() -> str:

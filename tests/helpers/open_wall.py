@@ -43,9 +43,9 @@ class Visitor:
         """Send what a lab sends; the answer's status."""
         return self.request("POST", f"/hear/{code or self.code}", json.dumps(message), Fluxlite_Lab=secret)[0]
 
-    def shown(self):
-        """What the teacher's pages show."""
-        status, _, body = self.request("GET", "/data?desk=1")
+    def shown(self, since=-1):
+        """What the teacher's pages show, as soon as it isn't that of version `since`."""
+        status, _, body = self.request("GET", f"/data?desk=1&since={since}")
         assert status == 200
         return json.loads(body)
 
@@ -58,9 +58,10 @@ class Visitor:
     def until(self, condition):
         """What the pages show as soon as `condition` holds for it."""
         end = time.monotonic() + PATIENCE
-        while not condition(shown := self.shown()):
+        shown = self.shown()
+        while not condition(shown):
             assert time.monotonic() < end, shown
-            time.sleep(0.02)
+            shown = self.shown(shown["version"])
         return shown
 
 
