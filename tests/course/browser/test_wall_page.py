@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 
 import pytest
+from course.open_wall import Opened
 from front_ends import wait_until
-from open_wall import Opened
 
 from fluxlite_course.kit import exercises
 from fluxlite_course.kit.guesses import questions

@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "helpers")]  # for when it's run as a program
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]  # for when it's run as a program
 
-from open_wall import PATIENCE, Visitor, counts, who  # noqa: E402
+from course.open_wall import PATIENCE, Visitor, counts, who  # noqa: E402
 
 from fluxlite_course.kit.guesses import questions  # noqa: E402
 

@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from open_wall import PATIENCE, Opened, counts, who
+from course.open_wall import PATIENCE, Opened, counts, who
 
 import fluxlite_course
 from fluxlite_course import guess, join, leave, start

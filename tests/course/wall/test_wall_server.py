@@ -7,7 +7,7 @@ import socket
 import zipfile
 
 import pytest
-from open_wall import Opened, Visitor, counts, who
+from course.open_wall import Opened, Visitor, counts, who
 
 from fluxlite_course.kit.wall import letters, server
 
