@@ -19,6 +19,7 @@ from .folder import Folder, take
 from .room import Room
 
 LOOPBACK = "127.0.0.1"
+ALL = ("", "0.0.0.0", "::", "[::]")
 LOOK_EVERY = 0.5  # seconds between two looks into a folder
 
 
@@ -26,6 +27,8 @@ def wall(asked: argparse.Namespace) -> int:
     """Open the wall, until Ctrl-C."""
     if importlib.util.find_spec("tornado") is None:
         raise ValueError("tornado is missing in this Python, which JupyterLab brings: pip install jupyterlab")
+    if asked.address in ALL:
+        raise ValueError(f"name one address, the one that labs shall reach, such as --address {own_address()}")
     lesson = asked.lesson.zfill(2) if asked.lesson else ""
     if lesson:
         exercises.folder(lesson)
@@ -114,11 +117,11 @@ def own_address() -> str:
 
 def _why_not(asked: argparse.Namespace, error: OSError) -> str:
     """Why the wall can't listen there, and what helps."""
+    why = str(error.strerror).partition(" (while")[0]
     if asked.address == LOOPBACK:
-        another = f"--port {asked.port + 1} takes another"
-        return f"port {asked.port} can't be had ({error.strerror}). Is another wall open? {another}"
+        return f"port {asked.port} can't be had ({why}). Is another wall open? --port {asked.port + 1} takes another"
     return (
-        f"{asked.address}, port {asked.port}, can't be had ({error.strerror}). This computer's address seems to be "
+        f"{asked.address}, port {asked.port}, can't be had ({why}). This computer's address seems to be "
         f"{own_address()}; if the port is taken, --port {asked.port + 1} takes another"
     )
 

@@ -168,13 +168,13 @@ class Copier:
     def send(self) -> None:
         """Copy the record. Says once if that can't be done."""
         copy = Path(os.environ.get("FLUXLITE_HAND_INS", ""), progress.FILE)
+        if not progress.path().is_file():  # nothing has been guessed yet
+            return
         try:
             copy.parent.mkdir(mode=0o750, exist_ok=True)
             if copy.is_symlink():
                 raise OSError(0, "there's a link in its place")
             write_whole(copy, progress.path().read_bytes())
-        except FileNotFoundError:  # nothing has been guessed yet
-            pass
         except OSError as error:
             notice("wall is away", f"Your guesses can't be put into {copy.parent} for the wall: {error.strerror}.")
 

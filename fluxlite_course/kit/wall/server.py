@@ -9,6 +9,7 @@ import asyncio
 import ipaddress
 import json
 import secrets
+import socket
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from tornado import httpserver, netutil, web
+from tornado import httpserver, web
 
 from ..handins import LARGEST_ZIP
 from . import folder, view
@@ -87,10 +88,12 @@ class Wall:
             application, max_header_size=8_000, max_body_size=LARGEST, max_buffer_size=4 * LARGEST,
             body_timeout=SLOWEST, idle_connection_timeout=2 * PATIENCE,
         )  # fmt: skip
-        sockets = netutil.bind_sockets(port, self.address)
-        self.port = sockets[0].getsockname()[1]
+        family = socket.AF_INET6 if ":" in self.address else socket.AF_INET
+        listening = socket.create_server((self.address, port), family=family)
+        listening.setblocking(False)
+        self.port = listening.getsockname()[1]
         self.join = self.invitation
-        self._server.add_sockets(sockets)
+        self._server.add_sockets([listening])
 
     async def close(self) -> None:
         """Stop listening, and end what waits."""

@@ -9,6 +9,7 @@ function draw(shown) {
   const { question, place } = shown;
   if (drawn !== place.id) begin(place, question);
   at("join").textContent = shown.join;
+  document.querySelector(".invitation").hidden = !shown.join; // files are read
   document.querySelector(".invitation").classList.toggle("closed", !shown.doorOpen);
   const most = Math.max(4, ...question.options.map((option) => option.count));
   for (const option of question.options) grow(bars.get(option.letter), option, most);
