@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fluxlite.messages import notice
+from fluxlite.messages import at_words, notice
 from fluxlite.writing import write_whole
 
 from .. import handins, progress
@@ -214,10 +214,9 @@ def join(where: str, name: str = "") -> None:
         whom = f"as {membership.name}" if membership.name else f"as guest {number}"
     else:
         whom = "under the name of your account"
-    print(
-        f"You've joined {membership.wall}, {whom}. It gets your guesses, checks and puzzles so far, and those to come; "
-        "not your notebooks. leave() ends it."
-    )
+    sent = "It gets your guesses, checks and puzzles so far, and those to come; not your notebooks."
+    how = "from fluxlite_course import leave; leave() ends it."
+    print(at_words(f"You've joined {membership.wall}, {whom}. {sent} {how}"))
 
 
 def leave() -> None:
