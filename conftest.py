@@ -93,6 +93,8 @@ def no_simulation_and_nothing_said_yet(monkeypatch, empty_project):
     monkeypatch.delenv("FLUXLITE_GPU_BACKEND", raising=False)
     if progress := sys.modules.get("fluxlite_course.kit.progress"):
         monkeypatch.setattr(progress, "_home", None)  # no lesson has begun
+        monkeypatch.setattr(progress, "_lesson", "")
+        monkeypatch.setattr(progress, "listeners", [])
         monkeypatch.setattr(progress, "_unwritten", {})
     fluxlite.reset_notices()
     fluxlite.seed(None)

@@ -18,7 +18,8 @@ lines.leave_out(sys.modules[__name__])  # a receipt names the learner's lines, n
 _NAMES = {
     "kit.starting": "start reset", "kit.guesses": "guess answer", "kit.exercises": "check todo",
     "kit.expecting": "expect_error", "crossing": "crossover", "data": "digits island",
-    "bottleneck": "busiest", "lesson07.my_report": "report",
+    "bottleneck": "busiest", "lesson07.my_report": "report", "kit.wall.sending": "join leave",
+    "kit.wall.letters": "letters",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = list(_MODULE_OF)

@@ -1,4 +1,4 @@
-"""The course's commands: ``python -m fluxlite check``, ``lab``, ``handin``, ``class``; in a notebook, ``%run -m …``."""
+"""The course's commands: ``python -m fluxlite check``, ``lab``, ``handin``, ``class``, ``wall``; or ``%run -m …``."""
 
 import argparse
 from collections.abc import Callable
@@ -29,6 +29,25 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
     looking.add_argument("--csv", metavar="FILE", nargs="?", type=Path, const=table, help=f"write a table into {table}")
     every = "say all about files that can't be read, however many lines that takes"
     looking.add_argument("--all", action="store_true", help=every)
+    _add_wall(command)
+
+
+def _add_wall(command: Callable[..., argparse.ArgumentParser]) -> None:
+    opening = command(
+        "wall", wall, "open a page for the projector: a class's guesses, as they come in",
+        "With a FOLDER, guesses are read from the files in it; otherwise labs send theirs, once a learner has joined. "
+        "Names and answers are hidden until you show them. Ctrl-C ends it, and then all is forgotten. In a folder with "
+        "files from others, type fluxlite wall or python -P -m fluxlite wall.",
+    )  # fmt: skip
+    folder = "where the learners' folders are, on a shared drive, or their hand-ins"
+    opening.add_argument("folder", metavar="FOLDER", nargs="?", type=Path, help=folder)
+    address = "this computer's address in the room's network, which labs then reach; otherwise only this computer does"
+    opening.add_argument("--address", metavar="ADDRESS", default="127.0.0.1", help=address)
+    opening.add_argument("--port", type=int, default=8787, help="8787, unless you name another one")
+    opening.add_argument("--lesson", metavar="LESSON", default="", help="begin with lesson 02, say")
+    keep = "at the end, write what was heard into this file, with names"
+    opening.add_argument("--keep", metavar="FILE", type=Path, help=keep)
+    opening.add_argument("--no-browser", action="store_true", help="open no browser, and only print the link")
 
 
 def check(asked: argparse.Namespace) -> int:
@@ -69,3 +88,9 @@ def look_at_class(asked: argparse.Namespace) -> int:
         if on_the_wall and seen.remarks:  # without a name
             print("", f"There's something to say about files ({len(seen.remarks):,}): leave out the lesson.", sep="\n")
     return 0
+
+
+def wall(asked: argparse.Namespace) -> int:
+    from .wall.opening import wall
+
+    return wall(asked)

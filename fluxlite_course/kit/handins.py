@@ -120,15 +120,23 @@ def _files(folder: Path) -> Iterator[Path | str]:
 def _look_into_file(file: Path, where: str) -> list[Handin | str]:
     """The hand-ins in a zip file on the disk, and what to say about it."""
     try:
-        with _opened(file) as stream:
-            archive = Zip(stream)
-            return list(_look_into(archive, where, 0, TIMES * archive.size)) or [f"{where}: {_NOTHING}"]
+        with opened(file) as stream:
+            return look_into(stream, where)
+    except Exception as error:
+        return [_cannot_read(where, error)]
+
+
+def look_into(stream: BinaryIO, where: str) -> list[Handin | str]:
+    """The hand-ins in a zip file that's open for reading, and what to say about it. `where` names it there."""
+    try:
+        archive = Zip(stream)
+        return list(_look_into(archive, where, 0, TIMES * archive.size)) or [f"{where}: {_NOTHING}"]
     except Exception as error:
         return [_cannot_read(where, error)]
 
 
 @contextlib.contextmanager
-def _opened(file: Path) -> Iterator[BinaryIO]:
+def opened(file: Path) -> Iterator[BinaryIO]:
     """An ordinary file. Raises `ValueError` for a link, which could lead anywhere, and a pipe, which would wait."""
     if file.is_symlink() or not file.is_file():
         raise ValueError("it's a link, or not an ordinary file")
@@ -321,8 +329,8 @@ def _read(members: _Members, member: Member, where: str) -> list[Handin | str]:
 
 def _counted(about: dict[str, Any], kept: progress.Record, where: str) -> list[Handin | str]:
     checks, guesses = kept.get("checks", {}), kept.get("guesses", {})
-    counted = {id: word for id, word in checks.items() if word in _allowed().get(id, ())}
-    guessed = {id: word for id, word in guesses.items() if word in _allowed().get(id, ())}
+    counted = {id: word for id, word in checks.items() if word in allowed().get(id, ())}
+    guessed = {id: word for id, word in guesses.items() if word in allowed().get(id, ())}
     name = printable(about["name"]) or Path(where).stem
     # On Colab, Kaggle and Binder each session has a record of its own, so there the name decides.
     learner = "" if about.get("place") else str(kept.get("learner", {}).get("id", where))[:100]
@@ -335,7 +343,7 @@ def _counted(about: dict[str, Any], kept: progress.Record, where: str) -> list[H
 
 
 @functools.cache
-def _allowed() -> dict[str, Collection[str]]:
+def allowed() -> dict[str, Collection[str]]:
     """What a lesson writes: for each exercise the verdicts that are kept, for each question its letters."""
     found: dict[str, Collection[str]] = {}
     for number in exercises.folders():

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,12 @@ PASSING = {"Kaggle": "KAGGLE_KERNEL_RUN_TYPE", "Colab": "COLAB_RELEASE_TAG", "Bi
 Record = dict[str, dict[str, Any]]
 # Where the lesson began: the record stays there, even if a lesson's cell goes to another folder.
 _home: Path | None = None
+_lesson = ""  # the number of the lesson that began
+_tag = secrets.randbits(32)
 # What isn't in the file yet, so that a lesson in a read-only folder still remembers it.
 _unwritten: Record = {}
+# What else wants to know when something new was kept. The wall does, if the learner has joined it.
+listeners: list[Callable[[], None]] = []
 
 
 def path() -> Path:
@@ -34,10 +38,24 @@ def path() -> Path:
     return (_home or Path()).absolute() / (os.environ.get("FLUXLITE_PROGRESS") or FILE)
 
 
-def stay() -> None:
-    """Keep the record in the current folder, whatever folder becomes the current one later."""
-    global _home
+def stay(lesson: str = "") -> None:
+    """Keep the record in the current folder, whatever folder becomes the current one later. This `lesson` has begun."""
+    global _home, _lesson
     _home = Path.cwd()
+    _lesson = lesson
+
+
+def lesson() -> str:
+    """The number of the lesson that has begun in this kernel. Empty if none has."""
+    return _lesson
+
+
+def tag() -> int:
+    """A number made from the random id in the record, so the same each time. Without a record, this kernel has one."""
+    try:
+        return int(_read_file()["learner"]["id"], 16)
+    except (OSError, ValueError, KeyError, TypeError):
+        return _tag
 
 
 def passing() -> str:
@@ -82,6 +100,8 @@ def keep(part: str, key: str, value: str) -> None:
     except OSError as error:
         _unwritten.setdefault(part, {})[key] = value
         notice("progress", f"Your progress is kept until this kernel ends, not in {file}: {error.strerror}.")
+    for tell in listeners:
+        tell()
 
 
 def as_text() -> str:

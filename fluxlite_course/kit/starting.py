@@ -13,6 +13,7 @@ from fluxlite.simulated import SimulatedDevice
 
 from . import copies, exercises, progress
 from .boxes import box, publish
+from .wall.sending import resume
 
 CARD = "NVIDIA T4"
 _PASSING = (
@@ -28,7 +29,7 @@ def start(number: str) -> None:
     simulated GPU. Raises `ValueError` for an unknown lesson.
     """
     lesson, here = exercises.lesson(number), f"fluxlite {fluxlite.__version__}"
-    progress.stay()
+    progress.stay(number)
     in_short, at_length = _gpu(getattr(lesson, "SIMULATED", True))
     lessons, checks = _so_far()
     if number == min(exercises.folders()):
@@ -38,6 +39,8 @@ def start(number: str) -> None:
         lines = [f"{here} · GPU: {in_short} · {checks} checks right"]
     if place := progress.passing():
         lines.append(_PASSING.format(place))
+    if joined := resume():
+        lines.append(joined)
     if shell := ipython():
         from .magics import DeviceMagics
 
