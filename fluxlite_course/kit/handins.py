@@ -51,6 +51,7 @@ class Handin(NamedTuple):
     guesses: dict[str, str]
     learner: str = ""  # the id in their record of progress
     files: tuple[str, ...] = ()
+    lessons: tuple[str, ...] = ()  # of a shorter course; none for the whole one
 
 
 def collect(folder: Path) -> tuple[list[Handin], list[str]]:
@@ -326,7 +327,8 @@ def _counted(about: dict[str, Any], kept: progress.Record, where: str) -> list[H
     name = printable(about["name"]) or Path(where).stem
     # On Colab, Kaggle and Binder each session has a record of its own, so there the name decides.
     learner = "" if about.get("place") else str(kept.get("learner", {}).get("id", where))[:100]
-    found: list[Handin | str] = [Handin(name, printable(about["time"]), counted, guessed, learner, (where,))]
+    lessons = tuple(number for number in exercises.folders() if number in (about.get("lessons") or ()))
+    found: list[Handin | str] = [Handin(name, printable(about["time"]), counted, guessed, learner, (where,), lessons)]
     if ids := sorted((checks.keys() - counted) | (guesses.keys() - guessed)):
         more = f" and {len(ids) - 5:,} more" if len(ids) > 5 else ""
         some = ", ".join(printable(id)[:20] for id in ids[:5])

@@ -68,6 +68,7 @@ def test_what_a_program_does_not_know_is_refused(program, monkeypatch, capsys, t
         ("tools/wheelhouse.py stick linux-3.9", "there's no target linux-3.9; there are linux-3.11"),
         ("tools/handout/make.py --stick nowhere", "there's no wheels in nowhere"),
         ("tools/handout/make.py --browser nowhere", "there's no index.html in nowhere"),
+        ("tools/handout/make.py 00-17", "there's no lesson '00-17'; there are 00 to 16"),
         ("tools/colab.py --kagle 03", "--kagle"),
         ("tools/colab.py 99", "there's no lesson 99"),
         ("tools/links.py relaese v1", "invalid choice: 'relaese'"),

@@ -2,6 +2,7 @@
 
     python tools/handout/make.py                    build/fluxlite-course-VERSION.zip: to mail, or for your platform
     python tools/handout/make.py --folder DIR       the same as a folder, such as a repository for nbgitpuller
+    python tools/handout/make.py 00-07              a course of these lessons
     python tools/handout/make.py --stick            with all wheels too, so that nobody needs a network
     python tools/handout/make.py --browser          with the edition that runs in a browser
 
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +27,9 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
 import fluxlite  # noqa: E402
+from fluxlite_course.kit import course  # noqa: E402
 from fluxlite_course.kit.copies import FOLDER, hand_out  # noqa: E402
+from fluxlite_course.kit.lab import first_lesson  # noqa: E402
 from tools.links import on_hub_from  # noqa: E402
 from tools.wheelhouse import fill, our_wheel  # noqa: E402
 
@@ -105,8 +109,13 @@ def start_page(system: System, wheel: str, with_all_wheels: bool, with_browser: 
     return page
 
 
-def write(folder: Path, stick: Path | None = None, browser: Path | None = None) -> None:
-    """Write all of it into a folder, over what an earlier time wrote there. Whatever else is there stays."""
+def write(folder: Path, stick: Path | None = None, browser: Path | None = None, lessons: Sequence[str] = ()) -> None:
+    """Write all of it into a folder, over what an earlier time wrote there. Whatever else is there stays.
+
+    `lessons` are those of a shorter course.
+    """
+    if lessons:
+        course.keep(folder / FOLDER, lessons)
     for line in hand_out(folder / FOLDER):
         print(line)
     wheels = folder / "wheels"
@@ -156,6 +165,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         description="Make what a class gets: lessons, fluxlite and start pages.", allow_abbrev=False
     )
+    parser.add_argument("lessons", nargs="*", metavar="LESSON", help="a course of these: 00-07, or 00 03 05")
     parser.add_argument("--folder", type=Path, metavar="DIR", help="write a folder, in place of a zip file in build/")
     parser.add_argument(
         "--stick", nargs="?", type=Path, const=True, metavar="WHEELHOUSE",
@@ -169,15 +179,19 @@ def main(arguments: list[str]) -> int:
     for given, has in ((asked.stick, "wheels"), (asked.browser, "index.html")):
         if given not in (None, True) and not (given / has).exists():
             parser.error(f"there's no {has} in {given}")
+    try:
+        lessons = course.chosen(asked.lessons)
+    except ValueError as error:
+        parser.error(str(error))
     stick, browser = made_here(asked)
     if asked.folder is not None:
-        write(asked.folder, stick, browser)
+        write(asked.folder, stick, browser, lessons)
         print(f"{asked.folder} is what a class gets. As a repository for nbgitpuller, its link is")
-        print(f"    {on_hub_from(asked.folder.absolute().name, f'{FOLDER}/00-start-here.ipynb')}")
+        print(f"    {on_hub_from(asked.folder.absolute().name, f'{FOLDER}/{first_lesson(asked.folder / FOLDER)}')}")
         return 0
     file = ROOT / "build" / f"{NAME}-{fluxlite.__version__}.zip"
     with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder), stick, browser)
+        write(Path(folder), stick, browser, lessons)
         zipped(Path(folder), file)
     size = f"{file.stat().st_size / 1e6:,.1f} MB"
     print(f"{file.relative_to(ROOT)}: {size}. Learners unpack it, and open start-….html there.")
