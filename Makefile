@@ -27,7 +27,7 @@ else echo "    uv run --python 3.12 --extra lab python -m fluxlite lab  (uv: doc
 exit 1
 endef
 
-.PHONY: help lab test bench site lite exercises lesson handout sheets nbgrader wheelhouse colab clean
+.PHONY: help lab test bench site lite exercises lesson handout sheets slides nbgrader wheelhouse colab clean
 
 help:
 	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
@@ -41,6 +41,7 @@ help:
 	@echo "make lesson      make a new lesson, ARGS=17, whose tests pass: yours to fill"
 	@echo "make handout     make a zip file for a class, in build, ARGS=\"--stick --browser\"; or ARGS=\"--folder DIR\", for a hub"
 	@echo "make sheets      make sheets of exercises and questions to print for a class, in build/sheets, or ARGS=\"02.1 03\""
+	@echo "make slides      make slides of a lesson for a projector, ARGS=05, in build/slides"
 	@echo "make nbgrader    make an nbgrader course from the lessons, in nbgrader-course, or ARGS=folder"
 	@echo "make wheelhouse  download all that a class needs without a network, in wheelhouse, or ARGS=\"folder linux-3.12\""
 	@echo "make colab       run the learners' lessons with the versions that Colab has, in .venv-colab, or ARGS=\"--kaggle 03\""
@@ -99,6 +100,10 @@ handout:
 sheets:
 	$(call prepare,lab)
 	@.venv/bin/python tools/sheets/make.py $(ARGS)
+
+slides:
+	$(call prepare,lab)
+	@.venv/bin/python tools/slides/make.py $(ARGS)
 
 nbgrader:
 	$(call prepare,lab)

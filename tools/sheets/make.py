@@ -2,9 +2,9 @@
 
     python tools/sheets/make.py [--folder build/sheets] [01.1 06 09.1 11.1 14.1]
 
-An exercise, such as 09.1, comes with the question before it in its lesson. A lesson's number, such as 06, stands for
-all its questions. The words are those of the learners' copies and of the lessons' questions. Each sheet is a page of HTML,
-which any browser prints; where Chromium or Chrome is installed, it's a PDF, too.
+An exercise, such as 09.1, comes with the question before it in its lesson. A number alone, such as 06, stands for
+all questions of a lesson. The words are those of the learners' copies and of the lessons' questions. Each sheet is a
+page of HTML, which any browser prints; where Chromium or Chrome is installed, it's a PDF, too.
 """
 
 from __future__ import annotations
