@@ -42,7 +42,7 @@ help:
 	@echo "make handout     make a zip file for a class, in build, ARGS=\"--stick --browser\"; or ARGS=\"--folder DIR\", for a hub"
 	@echo "make sheets      make sheets of exercises and questions to print for a class, in build/sheets, or ARGS=\"02.1 03\""
 	@echo "make slides      make slides of a lesson for a projector, ARGS=05, in build/slides"
-	@echo "make nbgrader    make an nbgrader course from the lessons, in nbgrader-course, or ARGS=folder"
+	@echo "make nbgrader    make an nbgrader course from the lessons, in nbgrader-course, or ARGS=folder; nbgrader in .venv-nbgrader"
 	@echo "make wheelhouse  download all that a class needs without a network, in wheelhouse, or ARGS=\"folder linux-3.12\""
 	@echo "make colab       run the learners' lessons with the versions that Colab has, in .venv-colab, or ARGS=\"--kaggle 03\""
 	@echo
@@ -107,7 +107,7 @@ slides:
 
 nbgrader:
 	$(call prepare,lab)
-	@.venv/bin/python tools/notebooks.py nbgrader $(or $(ARGS),nbgrader-course)
+	@.venv/bin/python tools/grading.py $(ARGS)
 
 wheelhouse:
 	$(call prepare,lab)
@@ -118,6 +118,6 @@ colab:
 	@.venv/bin/python tools/colab.py $(ARGS)
 
 clean:
-	rm -rf .venv .venv-colab .nox build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-colab .venv-nbgrader .nox build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find . -name .ipynb_checkpoints -prune -exec rm -rf {} +

@@ -102,6 +102,6 @@ def test_a_wrong_word_is_named_and_nothing_is_made(line, words, monkeypatch, cap
 
 def test_what_make_hands_its_arguments_to_is_among_these():
     lines = re.findall(r"\.venv/bin/python (?:-m )?(\S+).*\$\(.*ARGS", (ROOT / "Makefile").read_text())
-    assert {"tools/lesson.py", "tools/notebooks.py", "tools/wheelhouse.py", "fluxlite"} <= set(lines)
+    assert {"tools/lesson.py", "tools/grading.py", "tools/wheelhouse.py", "fluxlite"} <= set(lines)
     ours = {line.replace("benchmarks", "benchmarks.__main__") for line in lines} - {"pytest"}
     assert ours <= set(PROGRAMS)
