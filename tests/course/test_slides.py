@@ -41,6 +41,16 @@ def test_questions_stand_there_without_their_answers_and_exercises_without_solut
     assert notebooks.STUB in re.sub("<[^>]*>", "", words) and "SOLUTION" not in words
 
 
+def test_what_is_below_a_question_waits():
+    for path in notebooks.lessons():
+        for cells in make.sections(notebooks.read(path)):
+            *asked, _ = make.up_to_guesses(cells)
+            assert sum(asked, []) == cells[: len(sum(asked, []))]
+            for part in asked:
+                asks = [cell for cell in part if notebooks.GUESS.search(cell["source"])]
+                assert asks == part[-1:]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="there's no Chromium here")
 def test_keys_turn_the_slides_and_a_picture_on_one_moves(page, tmp_path):
@@ -62,6 +72,11 @@ def test_keys_turn_the_slides_and_a_picture_on_one_moves(page, tmp_path):
         shown.locator("input[type=range]").first.press("End")
         assert says.inner_text() != before and shown.count() == 1  # the slide stays
         tab.evaluate("document.activeElement.blur()")
+        for _ in range(20):
+            tab.keyboard.press("PageDown")
+            if shown.locator("ul li.option").count() and shown.locator(".later[hidden]").count() == 0:
+                break
+        assert shown.locator(".later").first.is_visible() and shown.locator(".later [class*=highlight]").count()
         tab.keyboard.press("Home")
         assert "Waiting for the GPU" in shown.locator("h1").inner_text()
         assert not wrong

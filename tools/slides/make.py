@@ -3,7 +3,8 @@
     python tools/slides/make.py 05 [--folder build/slides]
 
 It's the solved lesson as it was run, with exercises still to do, and no answers. A section may be longer than a screen:
-then its slide scrolls. That's why these aren't reveal.js's slides, which are all equally high.
+then its slide scrolls. What's below a question comes with the next key. That's why these aren't reveal.js's slides,
+which are all equally high.
 """
 
 from __future__ import annotations
@@ -64,6 +65,22 @@ def _shown(cell: dict[str, Any]) -> dict[str, Any] | None:
     return cell
 
 
+def up_to_guesses(cells: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """A section in parts that end with a question: what's below it gives the answer away, so it's shown later."""
+    parts: list[list[dict[str, Any]]] = [[]]
+    for cell in cells:
+        parts[-1].append(cell)
+        if cell["cell_type"] == "code" and notebooks.GUESS.search(cell["source"]):
+            parts.append([])
+    return [part for part in parts if part]
+
+
+def as_html(cells: list[dict[str, Any]], lesson: dict[str, Any], exporter: HTMLExporter) -> str:
+    """Some of a lesson's cells as HTML."""
+    body, _ = exporter.from_notebook_node(nbformat.from_dict({**lesson, "cells": cells}))
+    return body
+
+
 def slides(name: str) -> str:
     """A lesson as one page of HTML; `name` is its file's."""
     lesson = notebooks.read(notebooks.NOTEBOOKS / name)
@@ -72,9 +89,9 @@ def slides(name: str) -> str:
     exporter.exclude_input_prompt = exporter.exclude_output_prompt = exporter.exclude_anchor_links = True
     made = []
     for cells in sections(lesson):
-        part = nbformat.from_dict({**lesson, "cells": cells})
-        body, _ = exporter.from_notebook_node(part)
-        made.append(f'<section class="one-slide">{body}</section>')
+        first, *later = [as_html(part, lesson, exporter) for part in up_to_guesses(cells)]
+        hidden = "".join(f'<div class="later" hidden>{part}</div>' for part in later)
+        made.append(f'<section class="one-slide">{first}{hidden}</section>')
     words = {
         "title": html.escape(notebooks.title(name)),
         "colours": HtmlFormatter(style="default").get_style_defs(".highlight"),

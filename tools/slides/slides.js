@@ -1,5 +1,5 @@
 /* One slide at a time: Page down and Page up, as a presenter's remote sends them, or the arrows where nothing else uses
-   them. A slide that's longer than the screen scrolls first. */
+   them. A slide that's longer than the screen scrolls first, and what's below a question is shown after it. */
 (() => {
 "use strict";
 const all = [...document.querySelectorAll(".one-slide")];
@@ -22,6 +22,12 @@ const turn = (way) => {
   const left = way > 0 ? slide.scrollHeight - slide.clientHeight - slide.scrollTop : slide.scrollTop;
   if (left > 4) {
     slide.scrollBy({ top: way * Math.min(left, 0.8 * slide.clientHeight) });
+    return;
+  }
+  const later = way > 0 ? slide.querySelector(".later[hidden]") : null;
+  if (later) {
+    later.hidden = false;
+    later.scrollIntoView({ block: "nearest" });
     return;
   }
   show(now + way);
