@@ -27,7 +27,7 @@ else echo "    uv run --python 3.12 --extra lab python -m fluxlite lab  (uv: doc
 exit 1
 endef
 
-.PHONY: help lab test bench site lite exercises lesson nbgrader wheelhouse colab clean
+.PHONY: help lab test bench site lite exercises lesson handout sheets slides nbgrader wheelhouse colab clean
 
 help:
 	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
@@ -39,7 +39,10 @@ help:
 	@echo
 	@echo "make exercises   make the learners' copies of the lessons and the list of examples again"
 	@echo "make lesson      make a new lesson, ARGS=17, whose tests pass: yours to fill"
-	@echo "make nbgrader    make an nbgrader course from the lessons, in nbgrader-course, or ARGS=folder"
+	@echo "make handout     make a zip file for a class, in build, ARGS=\"--stick --browser\"; or ARGS=\"--folder DIR\", for a hub"
+	@echo "make sheets      make sheets of exercises and questions to print for a class, in build/sheets, or ARGS=\"02.1 03\""
+	@echo "make slides      make slides of a lesson for a projector, ARGS=05, in build/slides"
+	@echo "make nbgrader    make an nbgrader course from the lessons, in nbgrader-course, or ARGS=folder; nbgrader in .venv-nbgrader"
 	@echo "make wheelhouse  download all that a class needs without a network, in wheelhouse, or ARGS=\"folder linux-3.12\""
 	@echo "make colab       run the learners' lessons with the versions that Colab has, in .venv-colab, or ARGS=\"--kaggle 03\""
 	@echo
@@ -89,9 +92,22 @@ lesson:
 	$(call prepare,lab)
 	@.venv/bin/python tools/lesson.py $(ARGS)
 
+# With --browser it makes that edition, too.
+handout:
+	$(call prepare,lab $(if $(findstring --browser,$(ARGS)),lite))
+	@.venv/bin/python tools/handout/make.py $(ARGS)
+
+sheets:
+	$(call prepare,lab)
+	@.venv/bin/python tools/sheets/make.py $(ARGS)
+
+slides:
+	$(call prepare,lab)
+	@.venv/bin/python tools/slides/make.py $(ARGS)
+
 nbgrader:
 	$(call prepare,lab)
-	@.venv/bin/python tools/notebooks.py nbgrader $(or $(ARGS),nbgrader-course)
+	@.venv/bin/python tools/grading.py $(ARGS)
 
 wheelhouse:
 	$(call prepare,lab)
@@ -102,6 +118,6 @@ colab:
 	@.venv/bin/python tools/colab.py $(ARGS)
 
 clean:
-	rm -rf .venv .venv-colab .nox build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-colab .venv-nbgrader .nox build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find . -name .ipynb_checkpoints -prune -exec rm -rf {} +

@@ -73,7 +73,7 @@ def main(arguments):
         return 1
     folder = os.path.abspath(folder)
     venv = os.path.join(folder, ".venv")
-    print("Installing into %s; a minute or two, 450 MB." % folder)
+    print("Installing into %s; a minute or two, and half a gigabyte." % folder)
     sys.stdout.flush()  # other programs write, too
     if subprocess.call([sys.executable, "-m", "venv", "--clear", venv]):
         return 1

@@ -102,8 +102,17 @@ def in_browser(name: str, browser: str = BROWSER) -> str:
 def on_hub(place: Place | None) -> str:
     """The address by which nbgitpuller brings a class's branch to a JupyterHub, into a folder with the same name."""
     address = f"https://github.com/{place.repository}" if place else "https://YOUR-SERVER/YOUR-REPOSITORY"
-    path = quote(f"lab/tree/{address.rpartition('/')[2]}/{LEARNER}/{FIRST}", safe="")
-    return f"{HUB}?repo={quote(address, safe='')}&branch=YOUR-BRANCH&urlpath={path}"
+    return _pulled(address, f"{LEARNER}/{FIRST}")
+
+
+def on_hub_from(repository: str, path: str) -> str:
+    """The same for a repository of your own, which has a file at this path."""
+    return _pulled(f"https://YOUR-SERVER/{repository}", path)
+
+
+def _pulled(address: str, path: str) -> str:
+    opened = quote(f"lab/tree/{address.rpartition('/')[2]}/{path}", safe="")
+    return f"{HUB}?repo={quote(address, safe='')}&branch=YOUR-BRANCH&urlpath={opened}"
 
 
 def for_package_index(place: Place | None = PLACE) -> dict[str, str]:

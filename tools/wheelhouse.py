@@ -13,6 +13,7 @@ import argparse
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -70,26 +71,45 @@ def download(folder: Path, target: str) -> None:
             raise RuntimeError(f"{target}: a wheel is missing; pip's own words are above")
 
 
+def our_wheel(wheels: Path) -> Path:
+    """Make fluxlite's own wheel, in place of another version's that may be there; its path."""
+    wheels.mkdir(parents=True, exist_ok=True)
+    for old in wheels.glob("fluxlite-*.whl"):
+        old.unlink()
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*pip, "--wheel-dir", str(wheels), str(ROOT)], check=True)
+    (made,) = wheels.glob("fluxlite-*.whl")
+    return made
+
+
+def fill(folder: Path, targets: Sequence[str] = TARGETS) -> Path:
+    """Put everything into a folder that these targets need, and the installer; the folder of the wheels."""
+    wheels = folder / "wheels"
+    wheels.mkdir(parents=True, exist_ok=True)
+    for number, target in enumerate(targets, 1):
+        print(f"{number} of {len(targets)}: {target}", flush=True)
+        download(wheels, target)
+    our_wheel(wheels)
+    shutil.copy(ROOT / "tools" / "install_offline.py", folder)
+    return wheels
+
+
+def check_targets(parser: argparse.ArgumentParser, targets: Sequence[str]) -> None:
+    """Ends the program if a target isn't known."""
+    unknown = [target for target in targets if target not in TARGETS]
+    if unknown:
+        parser.error(f"there's no target {', '.join(unknown)}; there are {', '.join(TARGETS)}")
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Download all that a class needs to install without a network.")
     parser.add_argument("folder", type=Path, help="where it goes, such as a USB stick; made if it isn't there")
     known = f"a system and a Python, of {', '.join(TARGETS)}; all if there are none"
     parser.add_argument("targets", nargs="*", metavar="target", help=known)
     asked = parser.parse_args(arguments)
-    unknown = [target for target in asked.targets if target not in TARGETS]
-    if unknown:
-        parser.error(f"there's no target {', '.join(unknown)}; there are {', '.join(TARGETS)}")
-    folder, targets = asked.folder, asked.targets or TARGETS
-    wheels = folder / "wheels"
-    wheels.mkdir(parents=True, exist_ok=True)
-    for number, target in enumerate(targets, 1):
-        print(f"{number} of {len(targets)}: {target}", flush=True)
-        download(wheels, target)
-    for old in wheels.glob("fluxlite-*.whl"):
-        old.unlink()
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    subprocess.run([*pip, "--wheel-dir", str(wheels), str(ROOT)], check=True)
-    shutil.copy(ROOT / "tools" / "install_offline.py", folder)
+    check_targets(parser, asked.targets)
+    folder = asked.folder
+    wheels = fill(folder, asked.targets or TARGETS)
     size = sum(file.stat().st_size for file in wheels.iterdir()) / 1e6
     print(f"{folder} has {len(list(wheels.iterdir()))} files, {size:,.0f} MB. Copy it to a stick; there:")
     print("    python3 install_offline.py      (Windows: py install_offline.py)")

@@ -72,7 +72,8 @@ def plots(rows: int = 1, columns: int = 1, height: float = 4.0, width: float = 9
 def projector(on: bool = True) -> None:
     """Draw for the last row of a classroom: larger letters and thicker lines, in all pictures from now on.
 
-    Pictures become as wide as the page.
+    Pictures become as wide as the page. For one section at a time, JupyterLab has keys: after Esc, Ctrl+Shift+← folds
+    the lesson, → goes on and unfolds, ← folds again.
 
     >>> projector()
     >>> projector(False)

@@ -21,7 +21,7 @@ import fluxlite
 from fluxlite.words import many
 from fluxlite.writing import write_whole
 
-from . import exercises, progress
+from . import course, exercises, progress
 from .boxes import plain
 from .copies import FOLDER
 from .guesses import Question, questions
@@ -50,7 +50,10 @@ def handin(name: str, folder: Path | None = None) -> Path:
         raise ValueError(f"there is no notebook and no {progress.FILE} in {folder.absolute()}.{hint}")
     target = folder / f"{OF_HANDIN}{stem[:LONGEST_STEM]}.zip"
     now, packed = datetime.datetime.now().isoformat(), io.BytesIO()
-    about = {"name": name, "version": fluxlite.__version__, "time": now, "place": progress.passing()}
+    about: dict[str, Any] = {"name": name, "version": fluxlite.__version__, "time": now, "place": progress.passing()}
+    lessons = course.lessons_in(folder)
+    if not course.is_whole(lessons):
+        about["lessons"] = lessons
     # A date before 1980, as on a computer without a clock, can't be in a zip file.
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
         archive.writestr(ABOUT, json.dumps(about))
@@ -153,12 +156,20 @@ class Class:
     def _right(self, id: str) -> int:
         return sum(one.checks.get(id) == exercises.RIGHT for one in self.handins)
 
+    def _lessons(self) -> list[str]:
+        """The lessons of the class's course: those that a learner's course has, or in which one has done something."""
+        known = list(exercises.folders())
+        found = {id[:2] for one in self.handins for id in (*one.checks, *one.guesses)}
+        for one in self.handins:
+            found.update(one.lessons or known)
+        return [number for number in known if number in found] or known
+
     def write_csv(self, file: Path) -> None:
         """Write a table for a spreadsheet, a row per learner. Raises `ValueError` for a file that isn't .csv."""
         if file.suffix.lower() != ".csv":
             raise ValueError(f"{file} doesn't end in .csv: fluxlite class FOLDER --csv class.csv")
-        checks = [id for number in exercises.folders() for id in exercises.in_lesson(number)]
-        guesses = [id for number in exercises.folders() for id in questions(number)]
+        checks = [id for number in self._lessons() for id in exercises.in_lesson(number)]
+        guesses = [id for number in self._lessons() for id in questions(number)]
         page = io.StringIO(newline="")
         table = csv.writer(page)
         table.writerow(["learner", "right", "files", *checks, *guesses])

@@ -10,10 +10,11 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
     command("check", check, "say READY, or the one thing to do before the course can begin here")
     course = command(
         "lab", lab, "hand out the lessons into my-course and open them in JupyterLab",
-        "Nothing of yours is overwritten. All other arguments go to JupyterLab, such as --port=8889; "
+        "lab 00-07, or lab 00 03 05, makes a course of these lessons; without any, the course in my-course goes on, or "
+        "has all of them. Nothing of yours is overwritten. All other arguments go to JupyterLab, such as --port=8889; "
         "python -m jupyterlab --help lists them.", takes_the_rest=True,
     )  # fmt: skip
-    course.usage = f"{course.prog} [-h] [--hub] [JUPYTERLAB'S ARGUMENT ...]"
+    course.usage = f"{course.prog} [-h] [--hub] [LESSON ...] [JUPYTERLAB'S ARGUMENT ...]"
     course.add_argument("--hub", action="store_true", help="be a learner's server: a JupyterHub runs this")
     packing = command("handin", handin, "pack your notebooks and your progress into one zip file")
     packing.add_argument("name", metavar="NAME", nargs="*", help="sign it with this name")

@@ -9,13 +9,17 @@ import hashlib
 import itertools
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fluxlite.writing import write_whole
 
+from . import course
+
 FOLDER = "my-course"  # for learners' copies
 HASH, VERSION, LESSON = "sources", "version", "lesson"
+WHOLE = "whole"  # in a copy for a shorter course: the hash of the one for all lessons
 
 
 def learner_folder() -> Path:
@@ -31,10 +35,38 @@ def fingerprint(notebook: dict[str, Any]) -> str:
 
 
 def hand_out(target: Path, source: Path | None = None) -> list[str]:
-    """Copy the lessons into the folder `target`, made if needed. Returns what to say, a line for each file."""
+    """Copy the lessons into the folder `target`, made if needed. Returns what to say, a line for each file.
+
+    Only those of its course, where that's a shorter one.
+    """
     target.mkdir(parents=True, exist_ok=True)
-    files = sorted((source or learner_folder()).glob("*.ipynb"))
-    return [line for file in files if (line := _hand_out_one(file.read_bytes(), target / file.name))]
+    fresh = fresh_copies(course.lessons_in(target), source)
+    return [line for name, copy in fresh.items() if (line := _hand_out_one(copy, target / name))]
+
+
+def fresh_copies(lessons: Sequence[str], source: Path | None = None) -> dict[str, bytes]:
+    """What a course of these lessons hands out, by the files' names: its lessons, and the page of words."""
+    found = {file.name: file.read_bytes() for file in sorted((source or learner_folder()).glob("*.ipynb"))}
+    if course.is_whole(lessons):
+        return found
+    read = {name: json.loads(content) for name, content in found.items()}
+    titles = {name[:2]: (name, _title(one)) for name, one in read.items() if name[:2].isdigit()}
+    its_own = {name: one for name, one in read.items() if name[:2] not in titles or name[:2] in lessons}
+    return {name: _shorter(one, lessons, titles) for name, one in its_own.items()}
+
+
+def _title(notebook: dict[str, Any]) -> str:
+    """A lesson's title, such as ``05 Waiting for the GPU``."""
+    first = "".join(notebook["cells"][0]["source"]).partition("\n")[0]
+    return first.removeprefix("# ").replace(" · ", " ")
+
+
+def _shorter(notebook: dict[str, Any], lessons: Sequence[str], titles: dict[str, tuple[str, str]]) -> bytes:
+    """A copy for a course of these lessons, as it's stored."""
+    course.without_others(notebook, lessons, titles)
+    about = notebook["metadata"]["fluxlite"]
+    notebook["metadata"]["fluxlite"] = {**about, HASH: fingerprint(notebook), WHOLE: about[HASH]}
+    return f"{json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True)}\n".encode()
 
 
 def _hand_out_one(fresh: bytes, copy: Path) -> str:
@@ -48,7 +80,7 @@ def _hand_out_one(fresh: bytes, copy: Path) -> str:
         kept = _replace(copy, fresh, "torn")
         return f"{copy.name} can't be read any more. It's fresh now, and the old one is kept as {kept.name}."
     newest, _ = _read(fresh)
-    if theirs.get(HASH) == newest[HASH]:  # they have this version, edited or not
+    if theirs.get(WHOLE, theirs.get(HASH)) == newest.get(WHOLE, newest[HASH]):  # they have this version, edited or not
         if not edited and _is_untouched(copy.read_bytes(), fresh):
             write_whole(copy, fresh)
         return ""
@@ -71,18 +103,25 @@ def _read(content: bytes) -> tuple[dict[str, Any], bool]:
 
 
 def _is_untouched(copy: bytes, fresh: bytes) -> bool:
-    """Whether no cell of a copy ever ran, and yet it shows other outputs than a fresh one.
+    """Whether no cell of a copy ever ran, and yet it shows something else than a fresh one.
 
-    So do copies of 0.3.0: their questions are HTML, which Jupyter doesn't trust until all of them ran.
+    So do copies of 0.3.0: their questions are HTML, which Jupyter doesn't trust until all of them ran. And so do those
+    of a course that has got other lessons since.
     """
-    theirs, ours = ([cell for cell in json.loads(it)["cells"] if cell["cell_type"] == "code"] for it in (copy, fresh))
+    theirs, ours = (json.loads(it)["cells"] for it in (copy, fresh))
     has_run = any(cell.get("execution_count") is not None for cell in theirs)
-    return not has_run and [cell.get("outputs") for cell in theirs] != [cell.get("outputs") for cell in ours]
+    return not has_run and list(map(_shown, theirs)) != list(map(_shown, ours))
+
+
+def _shown(cell: dict[str, Any]) -> tuple[str, Any]:
+    """What a page shows of a cell."""
+    return "".join(cell["source"]), cell.get("outputs")
 
 
 def renew(copy: Path, source: Path | None = None) -> Path | None:
     """Replace `copy` with a fresh copy. Returns the name under which the old content is kept, if there was any."""
-    fresh = ((source or learner_folder()) / copy.name).read_bytes()
+    lessons = {*course.lessons_in(copy.parent), copy.name[:2]}  # also one that isn't in the course
+    fresh = fresh_copies(sorted(lessons), source)[copy.name]
     return None if _write_new(copy, fresh) else _replace(copy, fresh, "mine")
 
 

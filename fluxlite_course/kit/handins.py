@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from fluxlite.words import many
 
-from . import exercises, progress
+from . import editions, exercises, progress
 from .guesses import questions
 from .zips import Member, Zip
 
@@ -51,6 +51,7 @@ class Handin(NamedTuple):
     guesses: dict[str, str]
     learner: str = ""  # the id in their record of progress
     files: tuple[str, ...] = ()
+    lessons: tuple[str, ...] = ()  # of a shorter course; none for the whole one
 
 
 def collect(folder: Path) -> tuple[list[Handin], list[str]]:
@@ -320,9 +321,16 @@ def _read(members: _Members, member: Member, where: str) -> list[Handin | str]:
         if not isinstance(about, dict) or not all(isinstance(about.get(part), str) for part in ("name", "time")):
             raise ValueError(f"{ABOUT} isn't what handin writes")
         beside = members.record_of(member)
-        kept = progress.as_record(members.json(beside)) if beside else {}
-        nothing = [] if beside else [f"{where}: it has no {progress.FILE}, so no guess and no check is counted"]
-        return [*_counted(about, kept, where), *nothing]
+        if not beside:
+            nothing = f"{where}: it has no {progress.FILE}, so no guess and no check is counted"
+            return [*_counted(about, {}, where), nothing]
+        kept, said = members.json(beside), []
+        if editions.is_of_0_2(kept):
+            kept, lost = editions.renumbered(kept, progress.EDITION)
+            said = [f"{where}: it's from fluxlite 0.2; what it has for exercises that are still there is counted"]
+            if lost:
+                said = [f"{said[0]}, and {_some(lost)} isn't"]
+        return [*_counted(about, progress.as_record(kept), where), *said]
     except Exception as error:  # damaged, locked by a password, not JSON: there are many ways
         return [_cannot_read(where, error)]
 
@@ -334,12 +342,17 @@ def _counted(about: dict[str, Any], kept: progress.Record, where: str) -> list[H
     name = printable(about["name"]) or Path(where).stem
     # On Colab, Kaggle and Binder each session has a record of its own, so there the name decides.
     learner = "" if about.get("place") else str(kept.get("learner", {}).get("id", where))[:100]
-    found: list[Handin | str] = [Handin(name, printable(about["time"]), counted, guessed, learner, (where,))]
+    lessons = tuple(number for number in exercises.folders() if number in (about.get("lessons") or ()))
+    found: list[Handin | str] = [Handin(name, printable(about["time"]), counted, guessed, learner, (where,), lessons)]
     if ids := sorted((checks.keys() - counted) | (guesses.keys() - guessed)):
-        more = f" and {len(ids) - 5:,} more" if len(ids) > 5 else ""
-        some = ", ".join(printable(id)[:20] for id in ids[:5])
-        found.append(f"{where}: no lesson writes what it has for {some}{more}; that isn't counted")
+        found.append(f"{where}: no lesson writes what it has for {_some(ids)}; that isn't counted")
     return found
+
+
+def _some(ids: list[str]) -> str:
+    """The first ids, and how many more there are."""
+    more = f" and {len(ids) - 5:,} more" if len(ids) > 5 else ""
+    return ", ".join(printable(id)[:20] for id in ids[:5]) + more
 
 
 @functools.cache

@@ -35,7 +35,12 @@ listeners: list[Callable[[], None]] = []
 
 def path() -> Path:
     """The file: ``progress.json`` in the folder of the notebooks, or what FLUXLITE_PROGRESS names."""
-    return (_home or Path()).absolute() / (os.environ.get("FLUXLITE_PROGRESS") or FILE)
+    return home() / (os.environ.get("FLUXLITE_PROGRESS") or FILE)
+
+
+def home() -> Path:
+    """The folder where the lesson began."""
+    return (_home or Path()).absolute()
 
 
 def stay(lesson: str = "") -> None:

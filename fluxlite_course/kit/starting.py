@@ -2,6 +2,7 @@
 
 import html
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from fluxlite import gpu_device, gpu_name, simulate_gpu
 from fluxlite.messages import ipython, put_aside
 from fluxlite.simulated import SimulatedDevice
 
-from . import copies, exercises, progress
+from . import copies, course, exercises, progress
 from .boxes import box, publish
 from .wall.sending import resume
 
@@ -31,8 +32,9 @@ def start(number: str) -> None:
     lesson, here = exercises.lesson(number), f"fluxlite {fluxlite.__version__}"
     progress.stay(number)
     in_short, at_length = _gpu(getattr(lesson, "SIMULATED", True))
-    lessons, checks = _so_far()
-    if number == min(exercises.folders()):
+    here_are = course.lessons_in(progress.home())
+    lessons, checks = _so_far(here_are)
+    if number == here_are[0]:
         versions = f"lesson {number} · {here} · Python {platform.python_version()} · NumPy {np.__version__}"
         lines = [versions, at_length, f"so far: {lessons} lessons done, {checks} checks"]
     else:
@@ -66,10 +68,10 @@ def _gpu(simulated: bool) -> tuple[str, str]:
     return name, f"GPU: {name}"
 
 
-def _so_far() -> tuple[str, str]:
-    """How many lessons are done, and how many checks are right: "1 of 17", "4 of 41"."""
+def _so_far(numbers: Sequence[str]) -> tuple[str, str]:
+    """How many of these lessons are done, and how many checks are right: "1 of 17", "4 of 41"."""
     known = progress.read()["checks"]
-    solved = [[known.get(id) == exercises.RIGHT for id in exercises.in_lesson(n)] for n in exercises.folders()]
+    solved = [[known.get(id) == exercises.RIGHT for id in exercises.in_lesson(n)] for n in numbers]
     lessons, checks = [all(right) for right in solved if right], sum(solved, [])
     return f"{sum(lessons)} of {len(lessons)}", f"{sum(checks)} of {len(checks)}"
 

@@ -13,13 +13,16 @@ from typing import Any
 
 from fluxlite.writing import write_whole
 
-from .copies import learner_folder
+from . import course
+from .copies import fresh_copies
 
 _SIGNED = "fluxlite-signed"  # a file next to Jupyter's signatures: the hash of the lessons that are signed
 
 
-def sign_lessons(source: Path | None = None) -> None:
-    """Have this account's Jupyter trust the lessons of the folder `source`, by default ours, as they are there.
+def sign_lessons(source: Path | None = None, target: Path = Path()) -> None:
+    """Have this account's Jupyter trust the lessons of the folder `source`, by default ours, as they are handed out.
+
+    A shorter course in the folder `target` has copies of its own.
 
     It's done once for an account and a version, since loading Jupyter's notary takes a second. In a full or read-only
     home, or without SQLite, the lessons stay unsigned, and no error says so. That costs only a mark in JupyterLab's
@@ -28,7 +31,7 @@ def sign_lessons(source: Path | None = None) -> None:
     with contextlib.suppress(Exception):  # whatever it is, of the disk, of SQLite, of Jupyter: the lab has to start
         from jupyter_core.paths import jupyter_data_dir
 
-        contents = [file.read_bytes() for file in sorted((source or learner_folder()).glob("*.ipynb"))]
+        contents = list(fresh_copies(course.lessons_in(target), source).values())
         hashes = [hashlib.sha256(content).digest() for content in contents]
         mark = hashlib.sha256(b"".join(hashes)).hexdigest().encode()
         place = Path(jupyter_data_dir())

@@ -10,7 +10,7 @@ from fluxlite.writing import write_whole
 
 from ..crossing import Times, crossing_of
 from ..draw import BLUE, GREEN, GREY, Picture, look, plots, show
-from ..kit import exercises, progress
+from ..kit import course, exercises, progress
 from ..kit.boxes import plain
 from ..kit.guesses import question, questions
 from .pictures import CARD, crossing_lines, times_of_waves
@@ -56,7 +56,7 @@ def report() -> Picture:
 
 def _progress() -> list[str]:
     """How much is solved, and how many guesses there are."""
-    known, lessons = progress.read(), list(exercises.folders())
+    known, lessons = progress.read(), course.lessons_in(progress.home())
     every = [id for number in lessons for id in exercises.in_lesson(number)]
     solved = sum(known["checks"].get(id) == exercises.RIGHT for id in every)
     right = {id: question.right for number in lessons for id, question in questions(number).items()}

@@ -2,14 +2,17 @@
 
 import io
 import json
+import shutil
 import struct
 import warnings
 import zipfile
+from pathlib import Path
 
 import pytest
 from peaks import peak_of
 
-from fluxlite_course.kit import progress
+from fluxlite_course.kit import editions, exercises, progress
+from fluxlite_course.kit.classroom import handin
 from fluxlite_course.kit.handins import Handin, by_learner, collect
 
 RIGHT = {"03.1": "right"}
@@ -182,11 +185,44 @@ def test_only_what_a_lesson_writes_counts(tmp_path):
     assert one.checks == {"03.1": "right", "03.3": "stopped"} and one.guesses == {"03-A": "a"}
 
 
-def test_a_hand_in_of_0_2_is_refused_by_name(tmp_path):
-    old = json.dumps({"checks": {"03.1": "right"}, "learner": {"id": "x"}})
+# Each was packed by that version's own `handin`; what's right, or was tried, and what's guessed.
+PACKED_BY = {
+    "0.2": ({"01.3": "right", "02.2": "right", "04.2": "stopped", "08.3": "not right"}, {}),
+    "0.3": ({"00.1": "right", "01.3": "right", "02.2": "right", "04.2": "stopped", "08.3": "not right"},
+            {"00-A": "a", "03-A": "c"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", PACKED_BY)
+def test_what_another_version_packed_is_read(version, tmp_path):
+    shutil.copy(Path(__file__).parent / "hand_ins" / f"{version}.zip", tmp_path)
+    (one,), remarks = collect(tmp_path)
+    assert (one.checks, one.guesses) == PACKED_BY[version] and one.name == "Ada"
+    lost = "what it has for exercises that are still there is counted, and 00-A, 00.1, 02.4, 03-A isn't"
+    assert remarks == ([f"0.2.zip: it's from fluxlite 0.2; {lost}"] if version == "0.2" else [])
+
+
+def test_what_this_version_packs_is_read(own_progress, tmp_path):
+    checks, guesses = PACKED_BY["0.3"]
+    for part, words in (("checks", checks), ("guesses", guesses)):
+        for id, word in words.items():
+            progress.keep(part, id, word)
+    handin("Ada", tmp_path)
+    (one,), remarks = collect(tmp_path)
+    assert (one.checks, one.guesses, remarks) == (checks, guesses, [])
+
+
+def test_each_exercise_of_0_2_is_at_most_one_of_ours():
+    ours = {id for number in exercises.folders() for id in exercises.in_lesson(number)}
+    assert set(editions.NOW.values()) <= ours and len(set(editions.NOW.values())) == len(editions.NOW)
+
+
+@pytest.mark.parametrize("record", [{"checks": 3}, {"guesses": []}, {"checks": {"01.1": ["right"]}}])
+def test_a_record_of_0_2_that_is_none_is_named(record, tmp_path):
+    old = json.dumps(record | {"learner": {"id": "x"}})
     (tmp_path / "Ada.zip").write_bytes(packed({**contents("Ada"), "progress.json": old}))
-    words = "Ada.zip: can't be read (it's from fluxlite 0.2, whose lessons have other numbers); ask for it again"
-    assert collect(tmp_path) == ([], [words])
+    found, remarks = collect(tmp_path)
+    assert remarks and not any(one.checks for one in found)
 
 
 def test_files_of_one_learner_are_combined_and_others_are_not():

@@ -229,7 +229,7 @@ class TestWhatIsRun:
     def test_arguments_are_handed_on(self, kit):
         ran = ["-m pytest -p no:nbval tests/test_x.py -k ties"]
         assert run_kit(kit, "test", "ARGS=tests/test_x.py -k ties") == (0, ran)
-        assert run_kit(kit, "nbgrader") == (0, ["tools/notebooks.py nbgrader nbgrader-course"])
+        assert run_kit(kit, "nbgrader", "ARGS=class-course") == (0, ["tools/grading.py class-course"])
         assert run_kit(kit, "wheelhouse", "ARGS=x linux-3.12") == (0, ["tools/wheelhouse.py x linux-3.12"])
 
     def test_test_runs_everything_in_order_and_stops_at_what_fails(self, kit):

@@ -13,7 +13,16 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWa
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGINS = '\nif __name__ == "__main__":'
-FOLDERS = ("tools", "tools/lite", "benchmarks", "docs/site", "tests/frozen")
+FOLDERS = (
+    "tools",
+    "tools/lite",
+    "tools/handout",
+    "tools/sheets",
+    "tools/slides",
+    "benchmarks",
+    "docs/site",
+    "tests/frozen",
+)
 FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.py") if BEGINS in path.read_text())
 # Those of a package start with -m.
 MODULES = ["fluxlite", "fluxlite.distributed", "fluxlite_course.sine_wave", "simgpu"]
@@ -66,6 +75,13 @@ def test_what_a_program_does_not_know_is_refused(program, monkeypatch, capsys, t
         ("tools/notebooks.py nbgrader a --hlep", "--hlep"),
         ("tools/wheelhouse.py", "the following arguments are required: folder"),
         ("tools/wheelhouse.py stick linux-3.9", "there's no target linux-3.9; there are linux-3.11"),
+        ("tools/handout/make.py --stick nowhere", "there's no wheels in nowhere"),
+        ("tools/handout/make.py --browser nowhere", "there's no index.html in nowhere"),
+        ("tools/handout/make.py 00-17", "there's no lesson '00-17'; there are 00 to 16"),
+        ("tools/sheets/make.py 09.9", "there is no exercise '09.9' in this lesson; there are 09.1"),
+        ("tools/sheets/make.py 17", "there's no sheet '17'"),
+        ("tools/slides/make.py", "the following arguments are required: NN"),
+        ("tools/slides/make.py 05 17", "there's no lesson 17; there are 00"),
         ("tools/colab.py --kagle 03", "--kagle"),
         ("tools/colab.py 99", "there's no lesson 99"),
         ("tools/links.py relaese v1", "invalid choice: 'relaese'"),
@@ -86,6 +102,6 @@ def test_a_wrong_word_is_named_and_nothing_is_made(line, words, monkeypatch, cap
 
 def test_what_make_hands_its_arguments_to_is_among_these():
     lines = re.findall(r"\.venv/bin/python (?:-m )?(\S+).*\$\(.*ARGS", (ROOT / "Makefile").read_text())
-    assert {"tools/lesson.py", "tools/notebooks.py", "tools/wheelhouse.py", "fluxlite"} <= set(lines)
+    assert {"tools/lesson.py", "tools/grading.py", "tools/wheelhouse.py", "fluxlite"} <= set(lines)
     ours = {line.replace("benchmarks", "benchmarks.__main__") for line in lines} - {"pytest"}
     assert ours <= set(PROGRAMS)
