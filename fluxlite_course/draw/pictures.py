@@ -98,7 +98,15 @@ class Picture:
         figure.savefig(buffer, format="png", dpi=110, bbox_inches="tight", facecolor="none")
         self.png = buffer.getvalue()
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there's a picture: in a browser without a network, a stand-in takes Matplotlib's place."""
+        return self.png.startswith(b"\x89PNG\r\n")
+
     def _repr_html_(self) -> str:
+        if not self.is_drawn:
+            lines = html.escape(self.sentence).replace("\n", "<br>")
+            return f"<p><em>Without Matplotlib there's no picture here. It would show:</em><br>{lines}</p>"
         # We make our own <img>: JupyterLab drops the alternative text of an image output.
         source = base64.b64encode(self.png).decode()
         text = html.escape(self.sentence, quote=True)

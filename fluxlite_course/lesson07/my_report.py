@@ -48,7 +48,8 @@ def report() -> Picture:
     page, folder = show(figure, "\n".join(["My GPU report", *said])), progress.path().parent
     try:
         write_whole(folder / "my-gpu-report.txt", f"{page}\n".encode())
-        write_whole(folder / "my-gpu-report.png", page.png)
+        if page.is_drawn:
+            write_whole(folder / "my-gpu-report.png", page.png)
     except OSError as error:
         notice(("report", folder), f"The report isn't kept in {folder}: {error.strerror}.")
     return page

@@ -77,7 +77,7 @@ async function watch_loading() {
         for await (const part of parts_of(answer.body)) {
             loaded += part.length;
             const done = `${(loaded / MB).toFixed(0)} of ${(all / MB).toFixed(0)} MB`;
-            if (!is_running) say_how_far(`Python is on its way: ${done}, now ${file.name}`, loaded / all);
+            if (!is_running) say_how_far(`Python is on its way: ${done} (${file.name})`, loaded / all);
         }
     }
     if (!is_running) say_how_far("Python is here. It starts now, and takes a few seconds.", 1);
@@ -285,6 +285,23 @@ async function offer_hand_ins() {
     });
 }
 
+// -- from lesson to lesson ---------------------------------------------------------------------------------------------
+
+// JupyterLite would open a second tab, by way of its list of files, and leave this one's Python running.
+async function follow_links() {
+    const { commands } = await app();
+    document.addEventListener("click", (event) => {
+        const link = event.target.closest?.("a[data-commandlinker-args]");
+        const is_plain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
+        const { path, id = "" } = JSON.parse(link?.dataset.commandlinkerArgs ?? "{}");
+        if (!path?.endsWith(".ipynb") || !is_plain) return;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        const address = new URL(`notebooks/index.html?path=${encodeURIComponent(path)}${id}`, root);
+        commands.execute("docmanager:save").finally(() => location.assign(address));
+    }, true);
+}
+
 // -- all your work, in one file ---------------------------------------------------------------------------------------
 
 async function all_work(contents, folder = "") {
@@ -410,4 +427,5 @@ document.addEventListener("DOMContentLoaded", () => {
     offer_newer_lessons().catch(complain);
     offer_hand_ins().catch(complain);
     watch_saves().catch(complain);
+    follow_links().catch(complain);
 });

@@ -181,6 +181,11 @@ def test_a_newcomer_plays_comes_back_without_a_network_and_hands_in(visit, site,
     assert re.search(r"Ada Lovelace .*\+", seen.stdout), seen.stdout
     kept(page)
     assert Counting.sent - before < 60e6
+
+    tabs = len(first.browser.pages)
+    page.get_by_role("link", name="01 Arrays on a GPU").first.click()
+    page.wait_for_url("**path=01-arrays-on-a-gpu.ipynb", timeout=PATIENCE)
+    assert len(first.browser.pages) == tabs
     first.close()
 
     site.stop()
