@@ -35,7 +35,7 @@ function render({ model, el }) {
     button.addEventListener("click", () => {
       model.set("chosen", letter);
       model.save_changes();
-      (show.hidden ? replies : show).focus({ preventScroll: true });
+      if (!model.get("votes")) (show.hidden ? replies : show).focus({ preventScroll: true });
     });
     const item = element("li", "");
     item.append(button);
@@ -61,12 +61,13 @@ function render({ model, el }) {
     const chosen = model.get("chosen");
     const isKept = chosen === model.get("kept");
     const { right = "", words } = model.get("answer");
+    const mayChange = model.get("votes") && !right;
     for (const [letter, button] of buttons) {
       const isRight = right.includes(letter);
       const isWrong = right !== "" && letter === chosen && !isRight;
       const marks = [isRight && (right === letter ? "✓ right" : "✓ it may be"), isWrong && "✗ not this one"];
       if (letter === chosen) marks.unshift("● your guess");
-      button.disabled = Boolean(chosen);
+      button.disabled = Boolean(chosen) && !mayChange;
       button.classList.toggle("chosen", letter === chosen);
       button.classList.toggle("is-right", isRight);
       button.classList.toggle("is-wrong", isWrong);
@@ -76,6 +77,7 @@ function render({ model, el }) {
     clearTimeout(patience);
     if (!chosen) said.textContent = "Click your guess. Wrong ones are the useful ones.";
     else if (isKept && !model.get("written")) said.textContent = `Your guess couldn't be written to your record. It lasts until the kernel ends. ${later}`;
+    else if (isKept && mayChange) said.textContent = `Your guess is kept. You can change it. ${later}`;
     else if (isKept) said.textContent = `Your guess is kept. ${later}`;
     else {
       said.textContent = "";
@@ -91,6 +93,7 @@ function render({ model, el }) {
   model.on("change:chosen", draw);
   model.on("change:kept", draw);
   model.on("change:written", draw);
+  model.on("change:votes", draw);
   model.on("change:answer", draw);
   draw();
   return () => {
@@ -98,6 +101,7 @@ function render({ model, el }) {
     model.off("change:chosen", draw);
     model.off("change:kept", draw);
     model.off("change:written", draw);
+    model.off("change:votes", draw);
     model.off("change:answer", draw);
   };
 }

@@ -61,6 +61,8 @@ def question(id: str) -> Question:
 def guess(id: str, option: Any = "") -> None:
     """Show a question with its options as buttons. What you click is kept and locked; then you can ask for the answer.
 
+    Where a class votes on a wall (`join`), you may change it until you ask for the answer.
+
     Where there are no buttons, write the letter after the id, such as ``"b"``; three dots skip the question.
 
     >>> guess("02-C", ...)
@@ -157,6 +159,7 @@ def _box() -> Any:
         written = Bool(True).tag(sync=True)  # False if the record's file couldn't be written: the disk may be full
         options, answer = Dict().tag(sync=True), Dict().tag(sync=True)
         asked = Bool().tag(sync=True)
+        votes = Bool().tag(sync=True)  # a wall listens: a class votes, talks, and votes again
 
         def __init__(self, id: str, asks: Question, chosen: str) -> None:
             options = {letter: marked(text) for letter, text in asks.options.items()}
@@ -174,6 +177,7 @@ def _box() -> Any:
             with self.hold_sync():  # the page gets both at once
                 self.written = progress.is_kept("guesses", self._id)
                 self.kept = letter
+                self.votes = bool(progress.listeners)
 
     return Box
 
