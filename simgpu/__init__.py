@@ -23,7 +23,7 @@ from . import surface as _surface
 
 _NAMES = {
     "arrays": "SimulatedArray", "device": "Card Device current devices",
-    "kernels": "ElementwiseKernel ReductionKernel RawKernel RawModule",
+    "kernels": "ElementwiseKernel ReductionKernel", "raw": "RawKernel RawModule",
     "cuda.memory": "get_default_memory_pool get_default_pinned_memory_pool",
     "memory": "OutOfMemoryError", "presets": "PRESETS Preset calibrate preset",
     "profile.estimates": "estimate", "profile.recording": "Receipt receipt", "profile.seconds": "Seconds",
