@@ -14,6 +14,7 @@ import numpy as np
 
 from ...dispatch import pattern_of
 from ...kernels.parse import Pointer, c_name
+from ...lines import warn_at_call
 from ...memory import Stored
 from ...words import in_words, many
 from ..errors import KernelError, TooMuch
@@ -43,9 +44,11 @@ class CLaunch(Launch):
         self._globals: dict[str, Part] = {}
         self._roots: dict[tuple[int, int], Memory] = {}
         self._written_roots: set[int] = set()
-        if len(args) != len(program.parameters):
-            takes = many(len(program.parameters), "argument")
-            raise TypeError(f"kernel {source.name} takes {takes}, got {len(args)}")
+        takes = f"kernel {source.name} takes {many(len(program.parameters), 'argument')}, got {len(args)}"
+        if len(args) < len(program.parameters):
+            raise TypeError(f"{takes}: a card would take what else is in memory for the rest")
+        if len(args) > len(program.parameters):
+            warn_at_call(f"{takes}: a card doesn't look at those that are left", UserWarning)
         given = list(zip(program.parameters, args))
         for variable, x in given:
             if variable.name in program.changed and isinstance(x, Stored):
