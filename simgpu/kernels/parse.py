@@ -238,9 +238,20 @@ class Parser:
         self.spaces()
         found = self.word in _QUALIFIERS or self.word in self.types or self.word in _INTEGERS or self.word == "struct"
         found = found or self.word == "complex" and self.peek() == "<" or self.word in self.structs
-        is_value = self.peek() == "::" and self.word in self.structs  # A::b
+        is_value = self.word in self.structs and self._has_a_member()
         self.at = at
         return found and not is_value
+
+    def _has_a_member(self) -> bool:
+        """Whether this is a struct's name in ``A::b`` or ``A<T>::b``."""
+        ahead, depth = 1, 0
+        if self.peek() == "<":
+            while self.peek(ahead) not in (";", "{", ""):
+                depth += {"<": 1, ">": -1, ">>": -2}.get(self.peek(ahead), 0)
+                ahead += 1
+                if depth <= 0:
+                    break
+        return self.peek(ahead) == "::"
 
     def base(self) -> tuple[Any, set[str]]:
         """A type without its stars, and the words around it."""
@@ -323,6 +334,14 @@ class Parser:
             return []
         if self.word in ("extern", "namespace") and (self.peek().startswith('"') or self.word == "namespace"):
             return self._extern_or_namespace()
+        before = dict(self.types)
+        found = self._maybe_a_template()
+        for name in set(self.types) - set(before):
+            if self.types[name] == name:  # a letter of a template means something only there
+                del self.types[name]
+        return found
+
+    def _maybe_a_template(self) -> list[Node]:
         letters: list[tuple[str, Any, Any]] = []
         if is_template := self.follows("template"):
             self.expect("<")

@@ -149,7 +149,8 @@ def _together(t: Any, given: Term, line: Any, what: str) -> Callable[[Lanes, Mas
             missing = lanes.going & ~mask.on & np.repeat(mask.warps, WARP, 1)
             if missing.any():
                 text = f"the mask names all lanes, and {lanes.first_of(missing)} doesn't come here."
-                raise site.wrong(StuckBarrier, text, f"Put {what} where all threads of a warp pass.")
+                here = lanes.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1))
+                raise site.wrong(StuckBarrier, text, f"Put {what} where all threads of a warp pass.", here)
 
         return check_whole
     bits = converted(given, UINT, line).run

@@ -37,7 +37,7 @@ class CLaunch(Launch):
     program: Any
 
     def take(self, kernel: Any, args: Sequence[Any]) -> list[Any]:
-        source = kernel.source
+        source, self.shared_limit = kernel.source, kernel.shared_limit
         self.program = program = kernel.program
         self._limits: dict[int, tuple[Any, tuple[int, int]]] = {}
         self._views: dict[Any, tuple[Any, Part]] = {}
@@ -215,8 +215,9 @@ class CLaunch(Launch):
     def count_shared(self, lanes: Lanes, size: int, site: CSite) -> None:
         """A block declares this many bytes of shared memory. Raises `TooMuch`."""
         lanes.shared_bytes += size
-        if lanes.shared_bytes > SHARED_LIMIT:
-            what = f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
+        most = max(SHARED_LIMIT, self.shared_limit)
+        if lanes.shared_bytes > most:
+            what = f"{lanes.shared_bytes:,} bytes of shared memory; a block has {most:,}."
             raise site.wrong(TooMuch, what)
         self.figures.shared_bytes = max(self.figures.shared_bytes, lanes.shared_bytes)
 

@@ -294,7 +294,7 @@ def viewed(lanes: Lanes, ref: Ref, kind: Any, site: CSite) -> Ref:
     begin = ref.offset * own.itemsize
     if np.any(np.asarray(begin) % dtype.itemsize):
         what = f"this address isn't a multiple of {dtype.itemsize} bytes, where a {dtype} begins: misaligned address."
-        raise site.wrong(KernelError, what, "", None)
+        raise site.wrong(KernelError, what, "", lanes.first_of(lanes.going))
     return Ref(lanes.launch.as_type(lanes, part, dtype), 0, as_offset(begin // dtype.itemsize))
 
 

@@ -175,16 +175,16 @@ class Translation:
         origins: Sequence[frozenset] | None = None,
     ) -> None:  # fmt: skip
         bound = dict(letters)
-        for (name, _, default), value in zip(function.letters, given):
-            bound[name] = value
         self.begin(program, function, bound)
+        self.unit = program.unit
+        for (name, _, _), value in zip(function.letters, given):
+            bound[name] = self.template_value(value)
         for name, _, default in function.letters[len(given) :]:
             if name not in bound and default is not None:
                 bound[name] = self.template_value(default)
         if missing := [name for name, _, _ in function.letters if name not in bound]:
             what = f"what {missing[0]} is in {function.name}"
             raise CompileException(f"{what}: write {function.name}<…>: {function.line}")
-        self.unit = program.unit
         self.returns = self.resolve(function.returns)
         self.result_slot = program.new_slot()
         self.result_origin: frozenset = frozenset([self.result_slot])
@@ -458,6 +458,8 @@ class Translation:
             return self._declare_reference(line, made, name, first)
         if made is None:
             raise CompileException(f"a variable of void: {line}")
+        if first is None and isinstance(made, StructType):
+            first = []  # whether each field has a value isn't noted
         value = None if first is None else self.first_value(made, first, line)
         is_const = bool(words & {"const", "constexpr"}) and not isinstance(made, Pointer)
         slot = self.program.new_slot()
@@ -528,6 +530,8 @@ class Translation:
             name, Array(of, lengths), slot, False, None, lambda lanes, mask: lanes.held[slot].value
         )
         values: list[Any] = []
+        if first is None and isinstance(of, StructType):
+            first = []
         if first is not None:
             values = [self.first_value(of, one, line).run for one in self._elements(of, first)]
             if len(values) > np.prod(lengths):
@@ -701,7 +705,7 @@ class Translation:
     def _inside(self, kind: Array, index: Term, base: Node, line: Line) -> Term:
         """The index of an array of several axes, checked along its own."""
         length = kind.lengths[0]
-        if kind.lengths == (0,):
+        if len(kind.lengths) == 1 and base.kind == "name":  # its end is the memory's
             return index
         name, site, run = _name_of(base), self.site(line), index.run
 
