@@ -1,7 +1,8 @@
-"""Whole kernels in CUDA C, as `cupy.RawKernel` and `cupy.RawModule`. `simgpu/jit/c/` translates them at their launch."""
+"""Whole kernels in CUDA C, `cupy.RawKernel` and `cupy.RawModule`: `simgpu/jit/c/` translates them at their launch."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 from pathlib import Path
@@ -233,10 +234,8 @@ class RawModule:
         """
         found = RawKernel(self._text(), name, self.options, self.backend)
         found.file_path, found.name_expressions = self.file_path, self.name_expressions
-        try:
+        with contextlib.suppress(NotImplementedError):  # its launch says so
             found.kernel  # noqa: B018
-        except NotImplementedError:  # its launch says so
-            pass
         return found
 
     def _text(self) -> str:

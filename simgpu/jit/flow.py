@@ -1,4 +1,4 @@
-"""Where threads part and meet again: one after the other, branches, loops. Kernels in Python and in C are made of these.
+"""Where threads part and meet again: sequences, branches, loops. Kernels in Python and in C are made of these.
 
 A step gets the threads that come to it, a mask, and returns those that go on to the next one, or None if all do. Where
 warps take turns, they stop at barriers and before accesses: there a step or a value `waits`, and so does whatever

@@ -91,6 +91,7 @@ class Simulated:
         device.instead(Formula(run, None))
         return figures
 
+
 class Kernel(Simulated):
     """A function that runs on a GPU, once for each thread: ``kernel[blocks, threads](x, out)``.
 

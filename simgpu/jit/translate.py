@@ -34,7 +34,6 @@ from .values import (
     Known,
     Step,
     Value,
-    Waiting,
     accessed,
     apply,
     as_type,

@@ -1,7 +1,8 @@
 """Kernels in pieces of C, as `cupy.ElementwiseKernel` and `cupy.ReductionKernel`, translated to NumPy.
 
-Read `preprocess.py` (the C's tokens), `parse.py` (the C as a tree), `numbers.py` (C's numbers), `threads.py` (what each node does with all threads), then
-`elementwise.py`, `reduction.py`, and `blocks.py` (how a card shares a reduction among its threads).
+Read `preprocess.py` (the C's tokens), `parse.py` (the C as a tree), `numbers.py` (C's numbers), `threads.py` (what each
+node does with all threads), then `elementwise.py`, `reduction.py`, and `blocks.py` (how a card shares a reduction among
+its threads). Whole kernels are in `simgpu/raw.py`.
 """
 
 from .elementwise import ElementwiseKernel

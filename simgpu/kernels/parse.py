@@ -443,7 +443,7 @@ class Parser:
         while not self.follows("}"):
             line = self.line
             kind, words = self.base()
-            for declared in self.comma_list(lambda: self.declarator(self.stars(kind, words), words), ";"):
+            for declared in self.declarators(kind, words):
                 if "static" in words:
                     found.constants[declared.name] = declared.kind, declared.first
                 elif declared.first is not None:
@@ -589,12 +589,16 @@ class Parser:
         kind, words = self.base()
         place = frozenset(words)
         found = []
-        for one in self.comma_list(lambda: self.declarator(self.stars(kind, words), words), ";"):
+        for one in self.declarators(kind, words):
             if one.lengths:
                 found.append(Node("array", line, (one.kind, one.name, one.lengths, one.first, place)))
             else:
                 found.append(Node("declare", line, (one.kind, one.name, one.first, place)))
         return Node("together", line, (found,))
+
+    def declarators(self, kind: Any, words: set[str]) -> list[Declarator]:
+        """What's declared up to the semicolon, all of one type."""
+        return self.comma_list(lambda: self.declarator(self.stars(kind, words), words), ";")
 
     def declarator(self, kind: Any, words: set[str]) -> Declarator:
         words |= self.qualifiers()

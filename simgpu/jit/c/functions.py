@@ -313,7 +313,9 @@ _VIEWS = {
 def _as_bits(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     of, to = map(np.dtype, _VIEWS[name])
     (x,) = _values(t, line, name, args, 1)
-    return computed(to, [converted(x, of, line)], lambda value: np.ascontiguousarray(value).view(to).reshape(np.shape(value))[()])
+    return computed(
+        to, [converted(x, of, line)], lambda value: np.ascontiguousarray(value).view(to).reshape(np.shape(value))[()]
+    )
 
 
 def _reversed_bits(x: Any) -> Any:
@@ -351,17 +353,20 @@ _INTEGERS: dict[str, tuple[str, str, Callable]] = {
     "lrint": ("d", "q", np.rint), "lrintf": ("f", "q", np.rint), "llrint": ("d", "q", np.rint),
     "__saturatef": ("f", "f", lambda x: np.fmin(np.fmax(x, np.float32(0)), np.float32(1))),
     "__fadd_rn": ("ff", "f", np.add), "__fmul_rn": ("ff", "f", np.multiply), "__dadd_rn": ("dd", "d", np.add),
-    "__dmul_rn": ("dd", "d", np.multiply), "__frcp_rn": ("f", "f", np.reciprocal), "__fsub_rn": ("ff", "f", np.subtract),
+    "__dmul_rn": ("dd", "d", np.multiply), "__frcp_rn": ("f", "f", np.reciprocal),
+    "__fsub_rn": ("ff", "f", np.subtract),
     "__dsub_rn": ("dd", "d", np.subtract), "__ddiv_rn": ("dd", "d", np.true_divide),
     "__fdiv_rn": ("ff", "f", np.true_divide), "__fmaf_rn": ("fff", "f", lambda x, y, z: x * y + z),
     "fmaf": ("fff", "f", lambda x, y, z: x * y + z), "ldexpf": ("fi", "f", np.ldexp), "ldexp": ("di", "d", np.ldexp),
     "exp10f": ("f", "f", lambda x: np.power(np.float32(10), x)), "exp10": ("d", "d", lambda x: np.power(10.0, x)),
     "sinpif": ("f", "f", lambda x: np.sin(x * np.float32(np.pi))), "sinpi": ("d", "d", lambda x: np.sin(x * np.pi)),
     "cospif": ("f", "f", lambda x: np.cos(x * np.float32(np.pi))), "cospi": ("d", "d", lambda x: np.cos(x * np.pi)),
-    "fdimf": ("ff", "f", lambda x, y: np.fmax(x - y, np.float32(0))), "fdim": ("dd", "d", lambda x, y: np.fmax(x - y, 0)),
+    "fdimf": ("ff", "f", lambda x, y: np.fmax(x - y, np.float32(0))),
+    "fdim": ("dd", "d", lambda x, y: np.fmax(x - y, 0.0)),
     "nextafterf": ("ff", "f", np.nextafter), "nextafter": ("dd", "d", np.nextafter),
     "norm3df": ("fff", "f", lambda x, y, z: np.sqrt(x * x + y * y + z * z)),
-    "remainderf": ("ff", "f", lambda x, y: x - np.rint(x / y) * y), "remainder": ("dd", "d", lambda x, y: x - np.rint(x / y) * y),
+    "remainderf": ("ff", "f", lambda x, y: x - np.rint(x / y) * y),
+    "remainder": ("dd", "d", lambda x, y: x - np.rint(x / y) * y),
 }  # fmt: skip
 
 

@@ -115,7 +115,9 @@ class CLaunch(Launch):
         if x is None:
             return NULL
         if isinstance(x, np.ndarray):
-            raise TypeError(f"kernel {kernel}: {name} is on the host, {in_words(x)}. Move it first: cupy.asarray({name})")
+            raise TypeError(
+                f"kernel {kernel}: {name} is on the host, {in_words(x)}. Move it first: cupy.asarray({name})"
+            )
         if not isinstance(x, Stored):
             raise TypeError(
                 f"kernel {kernel}: {name} is {in_words(x)}, and the kernel's parameter is {c_name(variable.type)}: "
@@ -138,7 +140,7 @@ class CLaunch(Launch):
         leaf = dtype
         while leaf.fields:
             leaf = next(iter(leaf.fields.values()))[0]
-        if own.kind == "V" and own.itemsize == dtype.itemsize:
+        if own.kind == "V" and own.itemsize == dtype.itemsize or leaf.char in "bB":  # a char* is one to bytes
             return
         bare = {"c": "f", "u": "i", "b": "i"}
         is_same = bare.get(own.kind, own.kind) == bare.get(leaf.kind, leaf.kind)
@@ -158,7 +160,9 @@ class CLaunch(Launch):
         begin, offset = (a.__array_interface__["data"][0] for a in (root, values))
         size = dtype.itemsize
         if (offset - begin) % size:
-            raise KernelError(f"{name} begins between two items of {size} bytes: misaligned address", "", self.source.name)
+            raise KernelError(
+                f"{name} begins between two items of {size} bytes: misaligned address", "", self.source.name
+            )
         if name in self.program.changed and not values.flags.writeable:
             raise ValueError(f"kernel {self.source.name} writes into {name}, which is read-only")
         flat = raw[: raw.size // size * size].view(dtype)
@@ -263,5 +267,3 @@ class CLaunch(Launch):
         made = Part(part.name, memory, flat, (count,), (1,), is_shared=True, is_dynamic=part.is_dynamic)
         lanes.shared[key] = Ref(made, 0, 0)
         return made
-
-

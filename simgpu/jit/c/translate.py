@@ -253,9 +253,9 @@ class Translation:
         values = tuple(self.template_value(value) for value in kind.given)
         several = self.program.source.module.parser.structs[kind.name]
         for given, struct in several:
-            if given and len(given) == len(values):
-                if all(_equal(self.template_value(a), b) for a, b in zip(given, values)):
-                    return struct, {}
+            own = [self.template_value(value) for value in given]
+            if own and len(own) == len(values) and all(map(_equal, own, values)):
+                return struct, {}
         for given, struct in several:
             if not given:
                 return struct, {name: value for (name, _, _), value in zip(struct.letters, values)}
@@ -313,9 +313,7 @@ class Translation:
         slot = self.program.new_slot()
         made = Variable(name, kind, slot)
         if isinstance(kind, Reference):
-            made = Variable(
-                name, kind.to, slot, kind.is_const, None, lambda lanes, mask: lanes.held[slot].value, True
-            )
+            made = Variable(name, kind.to, slot, kind.is_const, None, lambda lanes, mask: lanes.held[slot].value, True)
         elif name in self.addressed and not isinstance(kind, Array):
             made.place = _own_copy(name, kind, slot)
         if isinstance(kind, (Pointer, Reference)):
@@ -390,7 +388,9 @@ class Translation:
         kind = numbers.common(seen.type)
         seen = converted(seen, kind, line)
         self.scopes.append({})
-        labels = [None if case is None else converted(known(self.constant(case)), kind, line).known for case, _ in cases]
+        labels = [
+            None if case is None else converted(known(self.constant(case)), kind, line).known for case, _ in cases
+        ]
         bodies = [self.together(statements) for _, statements in cases]
         self.scopes.pop()
 
@@ -472,6 +472,7 @@ class Translation:
         if name in self.addressed:
             return self._declare_addressed(line, variable, value)
         if value is None:
+
             def forget(lanes: Lanes, mask: Mask) -> None:
                 held = lanes.held[slot]
                 if mask.count == lanes.alive:
@@ -581,7 +582,11 @@ class Translation:
             return self.struct_of(kind, first, line)
         if isinstance(first, list):
             if not first:
-                return Term(kind, lambda lanes, mask: _zero(kind)) if not isinstance(kind, np.dtype) else known(kind.type(0))
+                return (
+                    Term(kind, lambda lanes, mask: _zero(kind))
+                    if not isinstance(kind, np.dtype)
+                    else known(kind.type(0))
+                )
             return self.first_value(kind, first[0], line)
         return converted(self.value(first), kind, line)
 
@@ -663,9 +668,7 @@ class Translation:
         variable = self.find(name, line)
         site = self.site(line)
         if variable.place is None:
-            return InVariable(
-                variable.type, variable.slot, site, name, variable.is_const, self._origin(variable)
-            )
+            return InVariable(variable.type, variable.slot, site, name, variable.is_const, self._origin(variable))
         if isinstance(variable.type, Array):
             raise CompileException(f"{name} is an array: {line}")
         pointer = Term(Pointer(variable.type, variable.is_const), variable.place, None, self._origin(variable))

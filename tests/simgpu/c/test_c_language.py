@@ -150,8 +150,8 @@ def test_what_the_preamble_defines(operation, values):
         ("y = threadIdx.x", "threadIdx"), ("struct A { int b; }; A a;", "the type A"), ("y = x +", "; where"),
         ("switch (x) { }", "switch"), ("goto end;", "goto"), ("y = (float*)x", r"a cast to float\*"),
         ("if (x", "where"),
-        ("y = x$", r"\$ where"), ("{ y = 1", "the end where"), ("5 = x", "writing to this"), ("do x++; while (0);", "do"),
-        ("__shared__ int s[3];", "__shared__"), ("y = _ind.get()", "an array, a pointer"),
+        ("y = x$", r"\$ where"), ("{ y = 1", "the end where"), ("5 = x", "writing to this"),
+        ("do x++; while (0);", "do"), ("__shared__ int s[3];", "__shared__"), ("y = _ind.get()", "an array, a pointer"),
     ],
 )  # fmt: skip
 def test_what_cant_be_translated_says_where(operation, text):

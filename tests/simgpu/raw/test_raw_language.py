@@ -43,8 +43,10 @@ def test_an_expression(expression, value):
         ("int k = x[i]; do { k += 10; if (k > 12) break; } while (k < 12); out[i] = k;", [20, 21, 12, 13]),
         ("int s = 0; for (int a = 0, b = 3; a < b; a++, b--) s += 10 * a + b; out[i] = s;", [15] * 4),
         ("int k; for (k = 0; ; k++) { if (k * k >= x[i]) break; } out[i] = k;", [0, 1, 2, 2]),
-        ("switch (x[i]) { case 0: out[i] = 5; break; case 1: case 2: out[i] = 6; default: out[i] += 10; }",
-         [5, 16, 16, 10]),
+        (
+            "switch (x[i]) { case 0: out[i] = 5; break; case 1: case 2: out[i] = 6; default: out[i] += 10; }",
+            [5, 16, 16, 10],
+        ),
         ("for (int k = 0; k < 3; k++) { switch (k) { case 1: continue; case 2: break; } out[i] += k + 1; }", [4] * 4),
         ("switch (x[i]) { case 3: out[i] = 1; }", [0, 0, 0, 1]),
         ("out[i] = 5; if (x[i] == 2) return; out[i] = 6;", [6, 6, 5, 6]),
@@ -70,7 +72,8 @@ def test_statements(body, values):
         ("double* p = out; p += i; *p++ = 5; *--p += i;", [5, 6, 7, 8]),
         ("int w[3] = {1, 2}; w[i % 3] += 10; out[i] = w[0] * 10000 + w[1] * 100 + w[2];",
          [110200, 11200, 10210, 110200]),
-        ("float v[5]; out[i] = sizeof(v);", [20] * 4), ("int w[2][3]; for (int a = 0; a < 2; a++) for (int b = 0; b < 3; b++) w[a][b] = 10 * a + b;"
+        ("float v[5]; out[i] = sizeof(v);", [20] * 4),
+        ("int w[2][3]; for (int a = 0; a < 2; a++) for (int b = 0; b < 3; b++) w[a][b] = 10 * a + b;"
          "int* row = w[1]; out[i] = row[2] + w[i % 2][1];", [13, 23, 13, 23]),
         ("int w[] = {4, 5, 6, 7}; int* p = w; p += i; out[i] = *p;", [4, 5, 6, 7]),
         ("int v = x[i]; int* p = &v; *p += 2; out[i] = v;", [2, 3, 4, 5]),
