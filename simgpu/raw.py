@@ -39,7 +39,8 @@ class RawKernel:
 
     It's made without complaint, and translated at its first launch. Then all its threads run, with the checks that a
     kernel in Python has (`simgpu.jit`): what is outside an array, a data race, a barrier that not all threads reach,
-    and what nobody wrote raise, with block, thread, and the line in C. `figures` says what the latest launch did.
+    and what nobody wrote raise, with block, thread, and the line in C. `figures` says what the latest launch did, and
+    `most_rounds`, a million unless you set it, limits the rounds of a loop.
 
     What the compiler would refuse raises `CompileException`, what we can't translate `NotImplementedError`, both with
     the line. CuPy passes a Python int as an int64 and a float as a float64: a parameter ``float`` takes np.float32(x).
@@ -73,6 +74,7 @@ class RawKernel:
         self.name_expressions: tuple[str, ...] | None = None
         self._kernels: dict[Module, CKernel] = {}
         self._shared_limit = SHARED_LIMIT
+        self.most_rounds = 1_000_000  # of a loop
         self._carveout = -1
 
     @without_our_lines
@@ -82,7 +84,7 @@ class RawKernel:
             if not isinstance(dim, tuple):
                 raise TypeError(f"Argument '{name}' has incorrect type (expected tuple, got {type(dim).__name__})")
         kernel = self.kernel
-        kernel.shared_limit = self._shared_limit
+        kernel.shared_limit, kernel.most_rounds = self._shared_limit, self.most_rounds
         grid, block = (tuple([max(1, int(n)) for n in (*dim, 1, 1)[:3]]) for dim in (grid, block))
         if stream is None:
             kernel.simulate(grid, block, args, shared_mem)
@@ -114,6 +116,10 @@ class RawKernel:
                 "__global__, or make a RawModule with name_expressions"
             )
         return CKernel(module, self.name, function, given)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """It's translated again where it's unpickled."""
+        return {**vars(self), "_kernels": {}}
 
     def compile(self, log_stream: Any = None) -> None:
         """Translate it now, instead of at its first launch."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels import numbers
-from ...kernels.parse import Node, Pointer, c_name, no_translation
+from ...kernels.parse import Node, c_name, no_translation
 from ...kernels.preprocess import CompileException
 from ..errors import KernelError, NeverWritten, OutOfBounds, StuckBarrier
 from ..lanes import BARRIER, FUNCTION, OPERATION, SHUFFLE, WARP, Lanes, Mask, where
@@ -418,6 +418,3 @@ def _assert(t: Any, line: Any, name: str, args: list[Node]) -> Term:
             raise site.wrong(KernelError, "assert isn't true in this thread.", "", lanes.first_of(wrong))
 
     return Term(None, run)
-
-
-__all__ = ["BUILTINS", "CONSTANTS", "of_numbers", "inside", "chosen", "address_in_memory", "Pointer"]

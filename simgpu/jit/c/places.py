@@ -30,6 +30,7 @@ class Registers:
 
     def __init__(self, name: str, lengths: tuple[int, ...], kind: Any) -> None:
         self.name, self.lengths, self.size = name, lengths, int(np.prod(lengths))
+        self.parameter: int | None = None  # the place of the parameter that it's a copy of
         self.kind, self.dtype = kind, dtype_in_memory(kind)
         self.cells: list[Any] = [None] * self.size
         self.given: list[Any] = [NOBODY] * self.size  # as in `Held`
@@ -296,6 +297,3 @@ def viewed(lanes: Lanes, ref: Ref, kind: Any, site: CSite) -> Ref:
         what = f"this address isn't a multiple of {dtype.itemsize} bytes, where a {dtype} begins: misaligned address."
         raise site.wrong(KernelError, what, "", lanes.first_of(lanes.going))
     return Ref(lanes.launch.as_type(lanes, part, dtype), 0, as_offset(begin // dtype.itemsize))
-
-
-__all__ = ["Registers", "Place", "InVariable", "InMemory", "InField", "shared_array", "viewed", "limits"]

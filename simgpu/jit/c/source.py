@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...kernels.parse import Function, Node, Parser
-from ...kernels.preprocess import Line, Token
+from ...kernels.preprocess import Line
 from ..errors import KernelError, Place
 
 CUDAS = {
@@ -81,6 +81,3 @@ class CSite:
 
     def zero(self, part: Any) -> str:
         return f"`else {part.name}[…] = 0;`"
-
-
-__all__ = ["Module", "CSource", "CSite", "Token", "VECTORS"]

@@ -14,7 +14,7 @@ from ...kernels.parse import Pointer, c_name, no_translation
 from ...kernels.preprocess import CompileException
 from ..lanes import FUNCTION, OPERATION, Lanes, Mask
 from ..memory import Ref
-from ..types import BOOL, INT, SIZE, same
+from ..types import BOOL, SIZE, same
 
 Run = Callable[[Lanes, Mask], Any]
 
@@ -282,10 +282,3 @@ def _is_same(a: Any, b: Any) -> Any:
     if a.part is not b.part:
         return np.bool_(False)
     return np.bool_(True) & (a.offset == b.offset)
-
-
-__all__ = [
-    "Array", "StructType", "Term", "NULL", "known", "dtype_in_memory", "size_of", "from_memory", "to_memory",
-    "computed", "is_pointer", "decayed", "converted", "truth", "unary", "binary", "moved", "elements", "as_offset",
-    "INT",
-]  # fmt: skip

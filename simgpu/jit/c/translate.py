@@ -1018,8 +1018,9 @@ def _own_copy(name: str, kind: Any, slot: int) -> Callable[[Lanes, Mask], Ref]:
 
     def place(lanes: Lanes, mask: Mask) -> Ref:
         value = lanes.held[slot].value
-        if not (isinstance(value, Ref) and type(value.part) is Registers and value.part.name == name):
+        if not (isinstance(value, Ref) and type(value.part) is Registers and value.part.parameter == slot):
             made = Registers(name, (1,), kind)
+            made.parameter = slot
             made.cells[0], made.given[0] = value, True
             value = Ref(made, 0, 0)  # type: ignore[arg-type]
             lanes.held[slot].put(value)
@@ -1076,6 +1077,3 @@ def _name_of(node: Node) -> str:
     if node.kind == "name":
         return node.parts[0]
     return "the array"
-
-
-__all__ = ["Program", "Translation", "Variable", "struct_term"]

@@ -129,7 +129,7 @@ def launch(code, like):
     x, out = simgpu.asarray(x.astype("f")), simgpu.asarray(out.astype("f"))
     kernel = simgpu.RawKernel(code, "f")
     if "s *= 1" in code:
-        kernel.kernel.most_rounds = 50
+        kernel.most_rounds = 50
     kernel(grid, block, (x, out, n), shared_mem=shared)
     return simgpu.asnumpy(x), simgpu.asnumpy(out)
 

@@ -1,5 +1,8 @@
 """RawKernel and RawModule: how they're made, found, given their arguments, and launched, as CuPy has it."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -168,6 +171,14 @@ def test_the_sizes_of_a_launch():
             kernel(grid, block, (x,))
     with pytest.raises(simgpu.jit.TooMuch, match="2,048 threads a block"):
         kernel((1,), (2048,), (x,))
+
+
+def test_it_can_be_pickled_and_copied():
+    x = zeros()
+    kernel = simgpu.RawKernel(ADD, "add")
+    for other in (kernel, pickle.loads(pickle.dumps(kernel)), copy.deepcopy(kernel)):
+        other((1,), (4,), (x, np.float32(1), 4))
+    assert x.tolist() == [3] * 4
 
 
 def test_attributes():
