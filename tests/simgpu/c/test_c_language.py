@@ -169,3 +169,22 @@ def test_a_loop_without_an_end(monkeypatch):
     monkeypatch.setattr(simgpu.kernels.threads, "_MOST_ROUNDS", 100)
     with pytest.raises(RuntimeError, match="hasn't ended: line 1 of the operation, while"):
         computed("while (x < 1) { }")
+
+
+def test_the_parts_of_complex_numbers_in_memory():
+    """``T::value_type`` is the type of a complex number's parts, of which atomics change one at a time."""
+    kernel = simgpu.ElementwiseKernel(
+        "raw T x, raw int32 place", "raw T out",
+        """
+        atomicAdd(reinterpret_cast<T::value_type*>(&(out[place[i]])), x[i].real());
+        atomicAdd(reinterpret_cast<T::value_type*>(&(out[place[i]])) + 1, x[i].imag());
+        """,
+    )  # fmt: skip
+    x, out = np.array([1 + 2j, 3 - 1j, 5j], np.complex64), simgpu.zeros(2, "F")
+    kernel(simgpu.asarray(x), simgpu.asarray(np.array([1, 0, 1], np.int32)), out, size=3)
+    assert out.tolist() == [3 - 1j, 1 + 7j]
+
+
+def test_macros():
+    preamble = "#define TWICE(v) ((v) + (v))\n#if 1\n#define MORE 10\n#else\nno C\n#endif"
+    assert computed("y = TWICE(x) * MORE", [3], preamble=preamble) == [60]
