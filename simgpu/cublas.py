@@ -65,8 +65,9 @@ def scal(a: Any, x: Any) -> None:
 def _vector(function: Any, x: Any) -> Any:
     if not isinstance(x, Stored):
         raise refusal(function, x, current())
-    if x.ndim != 1:
-        raise ValueError(f"x must be a 1D array (actual: {x.ndim})")
+    axes = x.host_values.ndim
+    if axes != 1:
+        raise ValueError(f"x must be a 1D array (actual: {axes})")
     return x
 
 

@@ -268,7 +268,7 @@ def _make_vector(t: Any, line: Any, name: str, args: list[Node]) -> Term:
 
 
 BUILTINS.update((f"make_{name}", _make_vector) for name in VECTORS)
-_COMPLEX = {"f": np.dtype("complex64"), "": np.dtype("complex128")}
+_COMPLEX: dict[str, np.dtype] = {"f": np.dtype("complex64"), "": np.dtype("complex128")}
 
 
 @builtin("make_cuComplex", "make_cuFloatComplex", "make_cuDoubleComplex")

@@ -125,15 +125,15 @@ class CLaunch(Launch):
             )
         x.in_memory()
         wants = variable.type.to
-        self._check_type(variable, x, wants)
-        dtype = x.dtype if wants is None else dtype_in_memory(wants)
+        own = x.host_values.dtype
+        self._check_type(variable, own, wants)
+        dtype = own if wants is None else dtype_in_memory(wants)
         part = self._part(name, x, dtype)
         self.parts[name] = part
         return Ref(part, 0, part.offset)
 
-    def _check_type(self, variable: Any, x: Any, wants: Any) -> None:
+    def _check_type(self, variable: Any, own: np.dtype, wants: Any) -> None:
         """Raises `TypeError` if a card would take the array's bytes for other numbers."""
-        own = x.dtype
         if wants is None or own.char in _BYTES and own.itemsize == 1 and own.kind != "b":
             return
         dtype = dtype_in_memory(wants)

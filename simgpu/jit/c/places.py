@@ -34,7 +34,7 @@ class Registers:
         self.kind, self.dtype = kind, dtype_in_memory(kind)
         self.cells: list[Any] = [None] * self.size
         self.given: list[Any] = [NOBODY] * self.size  # as in `Held`
-        self.all: np.ndarray | None = None
+        self.all: Any = None
         self.written: Any = None
 
     def check(self, lanes: Lanes, mask: Mask, at: Any, site: CSite) -> Any:
@@ -91,7 +91,7 @@ class Registers:
         on = np.broadcast_to(mask.on, lanes.shape)
         row, lane = on.nonzero()
         number = at if isinstance(at, int) else np.broadcast_to(at, lanes.shape)[row, lane]
-        self.all[number, row, lane] = new[row, lane]  # type: ignore[index]
+        self.all[number, row, lane] = new[row, lane]
         self.written[number, row, lane] = True
 
     def _gather(self, lanes: Lanes) -> None:
@@ -240,13 +240,15 @@ class InMemory(Place):
 
         def load(lanes: Lanes, mask: Mask, to: Any) -> Any:
             if type(to) is Ref:
-                return to.part.load(lanes, mask, to.offset, site)
+                own: Any = to.part
+                return own.load(lanes, mask, to.offset, site)
             value = memory.load(lanes, mask, to, site)
             return from_memory(value, kind) if is_struct else value
 
         def store(lanes: Lanes, mask: Mask, to: Any, value: Any) -> None:
             if type(to) is Ref:
-                to.part.store(lanes, mask, value, to.offset, site)
+                own: Any = to.part
+                own.store(lanes, mask, value, to.offset, site)
                 return
             memory.store(lanes, mask, to_memory(value, kind) if is_struct else value, to, site)
 
@@ -286,7 +288,7 @@ def shared_array(
 
 def viewed(lanes: Lanes, ref: Ref, kind: Any, site: CSite) -> Ref:
     """The same memory as items of another type: ``(int*)p``. Raises `KernelError` if it begins between two of them."""
-    part = ref.part
+    part: Any = ref.part
     if part is None or kind is None or type(part) is Registers:
         return ref
     dtype, own = dtype_in_memory(kind), part.flat.dtype

@@ -112,7 +112,7 @@ class Unit:
         self.variables: dict[str, Variable] = {}
         outside = Translation.__new__(Translation)
         outside.begin(program, None, {})
-        outside.unit = self
+        outside.unit, outside.addressed = self, set()
         for node in module.globals:
             for one in node.parts[0]:
                 self._note(one, outside)
@@ -176,7 +176,7 @@ class Translation:
     ) -> None:  # fmt: skip
         bound = dict(letters)
         self.begin(program, function, bound)
-        self.unit = program.unit
+        self.unit: Unit = program.unit
         for (name, _, _), value in zip(function.letters, given):
             bound[name] = self.template_value(value)
         for name, _, default in function.letters[len(given) :]:
@@ -201,8 +201,6 @@ class Translation:
         self.is_device = function is not None and "__global__" not in function.words
         self.scopes: list[dict[str, Variable]] = [{}]
         self.first_slot = program.slots
-        self.unit: Any = None
-        self.addressed: set[str] = set()
         name = program.name if function is None or not self.is_device else function.name
         self.source = program.source
         self.name = name
@@ -656,7 +654,8 @@ class Translation:
         if variable.known is not None:
             return known(variable.known)
         if isinstance(variable.type, Array):
-            return Term(variable.type, variable.place, None, self._origin(variable))
+            place: Any = variable.place
+            return Term(variable.type, place, None, self._origin(variable))
         return self.place_name(line, name).read()
 
     def _origin(self, variable: Variable) -> frozenset:
@@ -690,7 +689,8 @@ class Translation:
 
     def _element(self, place: Place) -> Term:
         if isinstance(place.type, Array):  # a row of an array: still a place
-            return replace(place.pointer, type=place.type)
+            whole: Any = place.pointer
+            return replace(whole, type=place.type)
         if isinstance(place.type, Pointer):
             raise no_translation(place.site.line, "a pointer in memory")  # type: ignore[attr-defined]
         return place.read()
@@ -727,9 +727,7 @@ class Translation:
 
     def _pointer_from_memory(self, place: Place, line: Line) -> Term:
         """``seqs[j]``, where each element is the address of an array."""
-        if isinstance(place.pointer.type.to, Pointer):
-            return functions.address_in_memory(self, place, line)
-        raise no_translation(line, "a pointer in memory")
+        return functions.address_in_memory(self, place, line)
 
     def place_member(self, line: Line, node: Node, name: str, args: list[Node]) -> Place:
         owner = self.place(node)
@@ -917,7 +915,7 @@ class Translation:
                 terms.append(decayed(self.value(arg)))
             _deduce(kind, terms[-1].type, own, letters)
         key = id(function), tuple(sorted((k, str(v), type(v).__name__) for k, v in letters.items()))
-        origins = [frozenset() for _ in terms]
+        origins: list[frozenset] = [frozenset() for _ in terms]
         program = self.program
         if key not in program.functions:
             program.functions[key] = None
@@ -1017,8 +1015,8 @@ def _own_copy(name: str, kind: Any, slot: int) -> Callable[[Lanes, Mask], Ref]:
     """Where a parameter is whose address is asked for: an array of one element, made at the call."""
 
     def place(lanes: Lanes, mask: Mask) -> Ref:
-        value = lanes.held[slot].value
-        if not (isinstance(value, Ref) and type(value.part) is Registers and value.part.parameter == slot):
+        value: Any = lanes.held[slot].value
+        if getattr(getattr(value, "part", None), "parameter", None) != slot:
             made = Registers(name, (1,), kind)
             made.parameter = slot
             made.cells[0], made.given[0] = value, True
