@@ -12,7 +12,8 @@ Read `arrays.py` (what you can write with an array), `dispatch.py` (the path tha
 `refusals.py` (what we refuse, as CuPy does), `values.py` (whose values aren't NumPy's), `launches.py` (what a call
 launches, and how much work that is), `clocks.py` (what runs when, and what waits), `device.py`, `places.py`,
 `memory.py` and `presets.py` (the device itself), and `shapes.py` (computing with shapes alone). `profile/` counts what
-a program asks of the GPU, `kernels/` runs CuPy's kernels in pieces of C, and `jit/` runs kernels written by hand.
+a program asks of the GPU, `kernels/` runs CuPy's kernels in pieces of C, and `jit/` runs kernels written by hand, in
+Python and (`raw.py`) in C.
 """
 
 import importlib
@@ -23,7 +24,7 @@ from . import surface as _surface
 
 _NAMES = {
     "arrays": "SimulatedArray", "device": "Card Device current devices",
-    "kernels": "ElementwiseKernel ReductionKernel RawKernel RawModule",
+    "kernels": "ElementwiseKernel ReductionKernel", "raw": "RawKernel RawModule",
     "cuda.memory": "get_default_memory_pool get_default_pinned_memory_pool",
     "memory": "OutOfMemoryError", "presets": "PRESETS Preset calibrate preset",
     "profile.estimates": "estimate", "profile.recording": "Receipt receipt", "profile.seconds": "Seconds",

@@ -53,7 +53,7 @@ def look(
 
     Raises `ValueError` for a warp that isn't there, and what the launch raises, unless that's a race.
     """
-    again, ends = Repeatable(kernel, kernel._device_of(args), grid, block, args, shared_mem), ""
+    again, ends = Repeatable(kernel, kernel.device_of(args), grid, block, args, shared_mem), ""
     with kernel.lock:
         launch = again.new()
         eyes = {pair: _Eye(Trace(launch, *pair), launch.source, most) for pair in warps}

@@ -1,11 +1,12 @@
 """Kernels written by hand, on the simulated GPU: all threads go through the function together, line by line.
 
-Read `types.py` and `values.py` (C's numbers), `source.py` (a kernel's text), `translate.py` (what each line does with
-all threads), `names.py` (what each of cupyx.jit's names does), `lanes.py` (the threads), `memory.py` and `races.py`
-(who touched what), then `launch.py`. What it costs is in `figures.py`, what an error says in `errors.py` and
-`advice.py`, and what you can look at in `tracing.py`. `orders.py` runs warps in another order; with all of this,
-`checking.py` explains wrong numbers. A program meets `kernel.py`, and `compiled.py` on a real GPU. `warps.py` has
-barriers of a part of a warp; `vectorized.py` makes a kernel of a function of numbers, `cupy.vectorize`.
+Read `types.py` and `values.py` (C's numbers), `source.py` (a kernel's text), `flow.py` (branches and loops),
+`translate.py` (what each line does with all threads), `names.py` (what each of cupyx.jit's names does), `lanes.py` (the
+threads), `memory.py` and `races.py` (who touched what), then `launch.py`. What it costs is in `figures.py`, what an
+error says in `errors.py` and `advice.py`, and what you can look at in `tracing.py`. `orders.py` runs warps in another
+order; with all of this, `checking.py` explains wrong numbers. A program meets `kernel.py`, and `compiled.py` on a real
+GPU. `warps.py` has barriers of a part of a warp; `vectorized.py` makes a kernel of a function of numbers,
+`cupy.vectorize`. Kernels in C, `RawKernel`, are translated in `c/`, for the same threads.
 
 >>> import numpy as np
 >>> from simgpu import asarray, jit

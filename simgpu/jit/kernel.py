@@ -18,47 +18,26 @@ from ..words import WRITE
 from . import compiled, launch, orders
 from .errors import KernelError, Problem, without_our_lines
 from .figures import Figures
+from .names import SHARED_LIMIT
 from .source import Source
 from .tracing import Explained, Trace
 from .translate import call_of
 from .types import is_number
 
 
-class Kernel:
-    """A function that runs on a GPU, once for each thread: ``kernel[blocks, threads](x, out)``.
+class Simulated:
+    """What kernels in Python and in C have in common: a launch on a simulated GPU, and its figures."""
 
-    `blocks` and `threads` are numbers, or tuples of up to three: ``kernel[(4, 4), (16, 16)](…)``. The same launch is
-    ``kernel((4, 4), (16, 16), (x, out))``, as in cupyx.jit. It returns nothing; it writes into its arrays. After these,
-    `shared_mem` says how many bytes ``jit.shared_memory(dtype, None)`` has, and `stream` where the launch queues up.
+    new_launch: Any = launch.Launch
+    shared_limit = SHARED_LIMIT  # bytes of a block that a launch may ask for
+    watched: tuple[Any, Any] | None = None
+    _seed: int | None = None  # of the order of the warps
 
-    `figures` says what the latest launch on a simulated GPU did (``help(kernel.figures)`` says what each row means).
-    ``kernel.watched = (0, 5)`` prints what thread 5 of block 0 does in each launch, line by line, and with which
-    numbers, a line up to eight times; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds`, 100,000
-    unless you set it, limits the rounds of a loop; if nothing changes, it ends sooner. `explained` shows what each line
-    cost, `trace` what one warp touches, `shuffled` what a data race does, and ``kernel.cuda_c(x, out)`` the
-    CUDA C, where CuPy is installed.
-
-    It's compiled at its first launch, once for each combination of argument types. What a name from outside means then
-    is compiled in: a global, a closure's variable, another function. If it changes, a warning says so, and the kernel
-    goes on as it was, as on every card. Run the cell that defines it again to compile it again.
-    """
-
-    # What a library above this one refuses: called with the kernel's name, an argument's, and the argument.
-    checks: list[Callable[[str, str, Any], None]] = []
-
-    def __init__(self, function: Callable, device: bool = False) -> None:
-        functools.update_wrapper(self, function)
-        self.name, self.function, self.device = function.__name__, function, device
+    def __init__(self, name: str) -> None:
+        self.name = name
         self._figures: Figures | str = f"no launch has finished yet. First launch it, {self.name}[blocks, threads](…)"
-        self.watched: tuple[Any, Any] | None = None
         self.most_rounds = 100_000
         self.lock = threading.Lock()
-        self._seed: int | None = None  # of the order of the warps
-        self.cupys_kernels: dict[tuple, Any] = {}  # what CuPy has compiled on a real GPU, by the types of the arguments
-
-    @functools.cached_property
-    def source(self) -> Source:
-        return Source(self.function)
 
     @property
     def figures(self) -> Figures:
@@ -67,47 +46,18 @@ class Kernel:
             raise RuntimeError(f"kernel {self.name}: {self._figures}")
         return self._figures
 
-    def __repr__(self) -> str:
-        return f"<{'function of the device' if self.device else 'kernel'} {self.name}>"
+    def device_of(self, args: Sequence[Any]) -> Any:
+        raise NotImplementedError
 
-    def __getitem__(self, blocks_threads: tuple[Any, Any]) -> Callable[..., None]:
-        if not isinstance(blocks_threads, tuple) or len(blocks_threads) != 2:
-            raise TypeError(f"write {self.name}[blocks, threads](…): how many blocks, and how many threads in each")
-        blocks, threads = blocks_threads
-
-        def launch(*args: Any, shared_mem: int = 0, stream: Any = None) -> None:
-            self(blocks, threads, args, shared_mem=shared_mem, stream=stream)
-
-        return without_our_lines(launch)
-
-    @without_our_lines
-    def __call__(self, *call: Any, shared_mem: int = 0, stream: Any = None, **keywords: Any) -> None:
-        if self.device:
-            raise TypeError(f"{self.name} is a function of the device: only a kernel can call it")
-        if len(call) != 3 or keywords or not isinstance(call[2], (tuple, list)):
-            raise TypeError(f"launch it as {self.name}[blocks, threads](…) or {self.name}(blocks, threads, (…))")
-        grid, block, args = call
-        if not any(_is_cupys(x) for x in args):
-            if stream is None:
-                self._simulate(grid, block, args, shared_mem)
-                return
-            with stream:
-                self._simulate(grid, block, args, shared_mem)
-            return
-        if self._seed is not None:
-            raise TypeError(f"kernel {self.name}: only a simulated GPU can shuffle its warps")
-        self._check_arguments(args, "on an NVIDIA GPU")
-        grid, block = launch.three(grid, "blocks", self.name), launch.three(block, "threads", self.name)
-        compiled.launch(self, grid, block, args, shared_mem, stream)
-
-    def _simulate(
+    def simulate(
         self, grid: Any, block: Any, args: Sequence[Any], shared_mem: int = 0,
         traced: Callable[[Any], Any] | None = None,
     ) -> Any:  # fmt: skip
-        device = self._device_of(args)
+        """Launch it, and note its figures. What `traced` makes of the launch is returned."""
+        device = self.device_of(args)
         try:
             with self.lock:
-                in_step = launch.Launch(self, device, grid, block, args, shared_mem)
+                in_step = self.new_launch(self, device, grid, block, args, shared_mem)
                 in_step.show(self.watched)
                 trace = traced(in_step) if traced else None
                 in_step.notes += [trace.note] if trace is not None else []
@@ -136,12 +86,78 @@ class Kernel:
                 values[...] = earlier
 
         def run() -> None:
-            launch.Launch(self, device, grid, block, args, shared_mem).run()
+            self.new_launch(self, device, grid, block, args, shared_mem).run()
 
         device.instead(Formula(run, None))
         return figures
 
-    def _device_of(self, args: Sequence[Any]) -> Any:
+
+class Kernel(Simulated):
+    """A function that runs on a GPU, once for each thread: ``kernel[blocks, threads](x, out)``.
+
+    `blocks` and `threads` are numbers, or tuples of up to three: ``kernel[(4, 4), (16, 16)](…)``. The same launch is
+    ``kernel((4, 4), (16, 16), (x, out))``, as in cupyx.jit. It returns nothing; it writes into its arrays. After these,
+    `shared_mem` says how many bytes ``jit.shared_memory(dtype, None)`` has, and `stream` where the launch queues up.
+
+    `figures` says what the latest launch on a simulated GPU did (``help(kernel.figures)`` says what each row means).
+    ``kernel.watched = (0, 5)`` prints what thread 5 of block 0 does in each launch, line by line, and with which
+    numbers, a line up to eight times; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds`, 100,000
+    unless you set it, limits the rounds of a loop; if nothing changes, it ends sooner. `explained` shows what each line
+    cost, `trace` what one warp touches, `shuffled` what a data race does, and ``kernel.cuda_c(x, out)`` the
+    CUDA C, where CuPy is installed.
+
+    It's compiled at its first launch, once for each combination of argument types. What a name from outside means then
+    is compiled in: a global, a closure's variable, another function. If it changes, a warning says so, and the kernel
+    goes on as it was, as on every card. Run the cell that defines it again to compile it again.
+    """
+
+    # What a library above this one refuses: called with the kernel's name, an argument's, and the argument.
+    checks: list[Callable[[str, str, Any], None]] = []
+
+    def __init__(self, function: Callable, device: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        super().__init__(function.__name__)
+        self.function, self.device = function, device
+        self.cupys_kernels: dict[tuple, Any] = {}  # what CuPy has compiled on a real GPU, by the types of the arguments
+
+    @functools.cached_property
+    def source(self) -> Source:
+        return Source(self.function)
+
+    def __repr__(self) -> str:
+        return f"<{'function of the device' if self.device else 'kernel'} {self.name}>"
+
+    def __getitem__(self, blocks_threads: tuple[Any, Any]) -> Callable[..., None]:
+        if not isinstance(blocks_threads, tuple) or len(blocks_threads) != 2:
+            raise TypeError(f"write {self.name}[blocks, threads](…): how many blocks, and how many threads in each")
+        blocks, threads = blocks_threads
+
+        def launch(*args: Any, shared_mem: int = 0, stream: Any = None) -> None:
+            self(blocks, threads, args, shared_mem=shared_mem, stream=stream)
+
+        return without_our_lines(launch)
+
+    @without_our_lines
+    def __call__(self, *call: Any, shared_mem: int = 0, stream: Any = None, **keywords: Any) -> None:
+        if self.device:
+            raise TypeError(f"{self.name} is a function of the device: only a kernel can call it")
+        if len(call) != 3 or keywords or not isinstance(call[2], (tuple, list)):
+            raise TypeError(f"launch it as {self.name}[blocks, threads](…) or {self.name}(blocks, threads, (…))")
+        grid, block, args = call
+        if not any(_is_cupys(x) for x in args):
+            if stream is None:
+                self.simulate(grid, block, args, shared_mem)
+                return
+            with stream:
+                self.simulate(grid, block, args, shared_mem)
+            return
+        if self._seed is not None:
+            raise TypeError(f"kernel {self.name}: only a simulated GPU can shuffle its warps")
+        self._check_arguments(args, "on an NVIDIA GPU")
+        grid, block = launch.three(grid, "blocks", self.name), launch.three(block, "threads", self.name)
+        compiled.launch(self, grid, block, args, shared_mem, stream)
+
+    def device_of(self, args: Sequence[Any]) -> Any:
         """The device that all arrays are on, or the current one."""
         device = functools.reduce(one_device, (x for x in args if isinstance(x, Stored)), None)
         anywhere = f"on an NVIDIA GPU, or on a simulated one after {WRITE['for a GPU']}"
@@ -195,7 +211,7 @@ class Kernel:
         if not isinstance(args, (tuple, list)):
             write = f"{self.name}.trace(1, 32, ({', '.join(self.source.parameters)},))"
             raise TypeError(f"a trace has its arguments in parentheses: write {write}")
-        return self._simulate(blocks, threads, args, shared_mem, lambda launch: Trace(launch, block, warp))
+        return self.simulate(blocks, threads, args, shared_mem, lambda launch: Trace(launch, block, warp))
 
     def shuffled(self, seed: int) -> Kernel:
         """The same kernel, with its warps in an order that `seed` draws: ``kernel.shuffled(3)[blocks, threads](x)``.

@@ -277,14 +277,15 @@ class Lanes:
         )
         where = "where all threads pass: not inside an `if` or a loop that only some of them go through."
         place = self.place(int(self.number[row]), int(here[row].argmax()))
-        raise site.wrong(StuckBarrier, what, f"Put jit.syncthreads() {where}", place)
+        raise site.wrong(StuckBarrier, what, f"Put {site.words['barrier']} {where}", place)
 
     def warp_barrier(self, mask: Mask, site: Any) -> None:
         missing = self.going & ~mask.on & np.repeat(mask.warps, WARP, 1)
         if missing.any():
             what = f"{self.first_of(missing)}, of the same warp, doesn't come here: this one would wait forever."
             here = self.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1))
-            raise site.wrong(StuckBarrier, what, "Put jit.syncwarp() where all threads of a warp pass.", here)
+            fix = f"Put {site.words['warp barrier']} where all threads of a warp pass."
+            raise site.wrong(StuckBarrier, what, fix, here)
         mask.spend(BARRIER)
         self._tell_logs(False)
         self.step += mask.warps

@@ -13,7 +13,6 @@ from .errors import TooMuch
 from .figures import Figures, card_of
 from .lanes import MOST_BLOCKS, WARP, Lanes
 from .memory import Memory, Part, Ref
-from .names import SHARED_LIMIT
 from .races import Log
 from .source import Source
 from .tracing import Watch
@@ -45,21 +44,31 @@ class Launch:
                 raise TooMuch(f"{size:,} along {axis}, and the most is {most:,}", kernel=name)
         if self.blocks >= MOST_BLOCKS:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
-        self.shared_mem = _bytes_of(shared_mem, name)  # of each block, for jit.shared_memory(dtype, None)
+        self.shared_mem = _bytes_of(
+            shared_mem, name, kernel.shared_limit
+        )  # of each block, for jit.shared_memory(dtype, None)
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
         self.figures.shared_bytes = self.shared_mem
         self.notes: list[Callable[..., Any]] = []  # called at each access of memory
         self.watch: Watch | None = None
+        self.program: Program
+        self.parts: dict[str, Part]
+        self.memories: list[Memory] = []
+        self._args = self.take(kernel, args)
+        self.cycles = self.figures.card.cycles(self.blocks == 1)
+
+    def take(self, kernel: Any, args: Sequence[Any]) -> list[Any]:
+        """Translate the kernel for these arguments. Returns what its parameters hold."""
+        source = self.source
         values = [x.in_memory() if isinstance(x, Stored) else x for x in args]
         types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
         key = tuple([_compiled_for(kind, x) for kind, x in zip(types, values)])
         if key not in source.programs:
             source.programs[key] = Program(source, types)
-        self.program: Program = source.programs[key]
+        self.program = source.programs[key]
         self.program.constants.have_changed()  # it's compiled once, whatever names from outside mean by now
         self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
-        self._args = [self._held(name, x) for name, x in zip(source.parameters, args)]
-        self.cycles = self.figures.card.cycles(self.blocks == 1)
+        return [self._held(name, x) for name, x in zip(source.parameters, args)]
 
     def _held(self, name: str, x: Any) -> Any:
         """What the parameter of this name holds, for the argument `x`: an array, or a number as it's held."""
@@ -144,14 +153,14 @@ class Launch:
         self.notes.append(self.watch.note)
 
 
-def _bytes_of(shared_mem: Any, name: str) -> int:
+def _bytes_of(shared_mem: Any, name: str, most: int) -> int:
     """The bytes of shared memory that a launch asks for. Raises `TypeError`, `ValueError` and `TooMuch`."""
     if isinstance(shared_mem, bool) or not isinstance(shared_mem, (int, np.integer)):
         raise TypeError(f"kernel {name}: shared_mem is a number of bytes, got {in_words(shared_mem)}")
     if shared_mem < 0:
         raise ValueError(f"kernel {name}: shared_mem is a number of bytes, got {shared_mem}")
-    if shared_mem > SHARED_LIMIT:
-        raise TooMuch(f"{shared_mem:,} bytes of shared memory; a block has {SHARED_LIMIT:,}.", kernel=name)
+    if shared_mem > most:
+        raise TooMuch(f"{shared_mem:,} bytes of shared memory; a block has {most:,}.", kernel=name)
     return int(shared_mem)
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import advice
 from .errors import DataRace, NeverWritten, OutOfBounds
 from .lanes import ATOMIC as ATOMIC_TIME
 from .lanes import FAR, NEAR, SHARED, WARP, Lanes, Mask, numbers_of
@@ -108,7 +107,7 @@ class Reach:
 
     def places(self, lanes: Lanes) -> np.ndarray:
         """Where each lane that takes part goes in ``part.flat.reshape(-1)``, in the lanes' order."""
-        each = self.part.shape[0] if self.part.is_shared else 0  # elements of a block
+        each = self.part.flat.shape[-1] if self.part.is_shared else 0  # elements of a block
         if self.times > 1:  # one row stands for all blocks
             return (np.arange(self.times)[:, None] * each + self.chosen).ravel()
         if each:
@@ -170,11 +169,11 @@ def _out_of_bounds(lanes: Lanes, ref: Ref, axis: int, index: int, bad: np.ndarra
     what = f"{part.name} has {there}; index {index:,} is outside."
     is_signed = index < 2**31
     if not is_signed:
-        what += f" It's a number below 0 that an unsigned type can't hold{advice.UNSIGNED}."
+        what += f" It's a number below 0 that an unsigned type can't hold{site.words['unsigned']}."
     backwards = ", and doesn't count from the end" if index < 0 else ""
     does = f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
     if is_signed:
-        guard = advice.guard(site.node, place, len(part.shape) - ref.axis, index, part)
+        guard = site.guard(place, len(part.shape) - ref.axis, index, part)
     else:
         guard = ""
     if part.is_dynamic:
@@ -251,20 +250,21 @@ def _tell_log(lanes: Lanes, log: Log, to: Reach, way: int, site: Any) -> None:
 
 def _instead_of(found: Race, lanes: Lanes, to: Reach, way: int, site: Any, at: int) -> str:
     """What to write so that there's no race."""
+    barrier, add_atomically = site.words["barrier"], site.words["add"]
     is_one_line = to.part.memory.lines[found.earlier] == {site.line}
     meets = lanes.value_in_thread(to.at, *numbers_of(found.other)) == at
-    if is_one_line and meets and (add := advice.addition(site.node, site.source.tree)):
+    if is_one_line and meets and (add := site.addition()):
         return f"Several threads add to one element, and each may miss what another one adds: {add}."
     if is_one_line and way == found.earlier == WRITE:
-        return "Every thread runs the whole function: let each write elements of its own, or use jit.atomic_add."
+        return f"Every thread runs the whole function: let each write elements of its own, or use {add_atomically}."
     if lanes.launch.blocks == 1 or to.part.is_shared:
-        between = "Read first, then jit.syncthreads(), then write; or write into another array."
+        between = f"Read first, then {barrier}, then write; or write into another array."
         if is_one_line:
             return between
-        return "Put jit.syncthreads() between the two."
+        return f"Put {barrier} between the two."
     return (
         "Blocks never wait for each other: write into another array, do the second part in a launch of its own, or use "
-        "jit.atomic_add. (jit.syncthreads() orders one block's threads only.)"
+        f"{add_atomically}. ({barrier} orders one block's threads only.)"
     )
 
 
@@ -283,7 +283,7 @@ def _check_written(lanes: Lanes, to: Reach, site: Any) -> None:
     if not part.is_shared:
         nothing = f"{part.name} was made by `empty`, and nothing has written {part.element_text(at)} yet"
         what = f"{nothing}: it holds whatever was in memory before."
-        more = "Write it first, or make the array with np.zeros_like."
+        more = f"Write it first, or make the array with {site.words['array']}."
     else:
         what = (
             f"no thread has written {part.element_text(at)} yet. Shared memory begins with whatever was there before."
@@ -292,7 +292,7 @@ def _check_written(lanes: Lanes, to: Reach, site: Any) -> None:
         if lanes.alive == lanes.top.count:
             more = (
                 "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
-                f"`else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else '0'}`."
+                f"{site.zero(part)}."
             )
     raise site.wrong(NeverWritten, what, more, lanes.place_of(to.thread_keys(lanes)[first]))
 

@@ -296,7 +296,7 @@ _SHUFFLED = "int32 uint32 int64 uint64 float16 float32 float64"
 
 
 # Which lane each one takes the value from, given its own number, the index, and the width.
-_FROM: dict[str, Callable[[Any, Any, Any], Any]] = {
+SHUFFLES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "": lambda lane, by, width: lane // width * width + by % width,
     "_up": lambda lane, by, width: np.where(lane % width >= by, lane - by, lane),
     "_down": lambda lane, by, width: np.where(lane % width + by < width, lane + by, lane),
@@ -327,9 +327,9 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
             lane = np.arange(lanes.width) % WARP
             given = np.asarray((yield from index(lanes, on))).astype(np.int64)
             size = np.asarray((yield from width_of(lanes, on))).astype(np.int64)
-            _check_width(lanes, on, size, site)
-            come = _FROM[way](lane[None], given, size) + (np.arange(lanes.width) - lane)
-            asleep = on.on & ~_of_lanes(on.on, come)
+            check_width(lanes, on, size, site)
+            come = SHUFFLES[way](lane[None], given, size) + (np.arange(lanes.width) - lane)
+            asleep = on.on & ~of_lanes(on.on, come)
             if asleep.any():
                 what = "the lane that this thread takes the value from doesn't come here, so there is none."
                 fix = "Put the shuffle where all threads of a warp pass."
@@ -338,7 +338,7 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
                 givers = lanes.mask(_given_to(on.on, come))
             else:
                 givers = on
-            return _of_lanes(np.asarray((yield from value(lanes, givers))), come)
+            return of_lanes(np.asarray((yield from value(lanes, givers))), come)
 
         return Value(kind, run, waits=True)
 
@@ -354,7 +354,7 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
     return Builtin(name, about + _EXAMPLE.format(line=line, printed=printed), build)
 
 
-def _check_width(lanes: Lanes, on: Mask, width: np.ndarray, site: Site) -> None:
+def check_width(lanes: Lanes, on: Mask, width: np.ndarray, site: Site) -> None:
     """Raises `KernelError` for a width, known only now, with which CUDA's result is undefined."""
     bad = on.on & ~np.isin(width, (1, 2, 4, 8, 16, 32))
     if bad.any():
@@ -372,7 +372,7 @@ def _given_to(on: np.ndarray, come: np.ndarray) -> np.ndarray:
     return found
 
 
-def _of_lanes(x: np.ndarray, lane: np.ndarray) -> np.ndarray:
+def of_lanes(x: np.ndarray, lane: np.ndarray) -> np.ndarray:
     x, lane = np.broadcast_arrays(x, lane)
     return np.take_along_axis(x, lane, 1)
 

@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 
 from ..outside import MISSING
 from ..words import many, word_set
+from . import advice as advice_of
 from .errors import KernelError, Place, Refused, refused_as
 
 # A kernel becomes C++, where these words mean something else.
@@ -120,13 +121,30 @@ class Source:
 
 
 class Site:
-    """A place in the text where something can go wrong."""
+    """A place in the text where something can go wrong, and how its language calls what helps."""
+
+    words = {
+        "barrier": "jit.syncthreads()", "warp barrier": "jit.syncwarp()", "add": "jit.atomic_add",
+        "limit": "kernel.most_rounds", "array": "np.zeros_like", "unsigned": advice_of.UNSIGNED,
+    }  # fmt: skip
 
     def __init__(self, source: Source, node: Any) -> None:
         self.source, self.node, self.line, self.text = source, node, source.line(node), source.text(node)
 
     def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
         return kind(what, advice, self.source.name, self.line, self.text, place)
+
+    def guard(self, place: int, axes: int, index: int, part: Any) -> str:
+        """The test that keeps index `place` of this access inside. The array has this many `axes`."""
+        return advice_of.guard(self.node, place, axes, index, part)
+
+    def addition(self) -> str:
+        """The atomic that does the same as this line, if it adds to an element."""
+        return advice_of.addition(self.node, self.source.tree)
+
+    def zero(self, part: Any) -> str:
+        """What writes a 0 into shared memory."""
+        return f"`else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else '0'}`"
 
 
 def is_stored(node: ast.AST) -> TypeGuard[ast.Name]:

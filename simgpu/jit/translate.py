@@ -1,11 +1,8 @@
 """A kernel's text becomes functions that compute it for all threads: first statements, then expressions, then calls.
 
-A statement becomes a step, which gets the threads that come to it and returns those that go on to the next one, or None
-if all do. An expression becomes a `Value`, or is `Known` before the launch. Types are found before the launch too, as
-in a compiler, so we find a mistake even in a branch that no thread takes.
-
-Where warps take turns, they stop at barriers and before accesses: there a step or a value `waits`, and so does whatever
-contains it. The rest is plain functions, which are quicker: a branch and its like have a form for each.
+A statement becomes a step: `flow.py` has branches and loops. An expression becomes a `Value`, or is `Known` before the
+launch. Types are found before the launch too, as in a compiler, so we find a mistake even in a branch that no thread
+takes.
 """
 
 from __future__ import annotations
@@ -25,7 +22,8 @@ import numpy as np
 from ..outside import MISSING, Constants
 from ..words import many
 from . import advice, memory, names
-from .errors import Endless, Problem
+from .errors import Problem
+from .flow import AGAIN, LEFT, both, branch, choose, go_on, leave, loop, sequence
 from .lanes import NOBODY, OPERATION, Lanes, Mask
 from .memory import Reach, Ref, as_index, reach
 from .source import Site, Source
@@ -34,8 +32,8 @@ from .values import (
     OPERATORS,
     Expression,
     Known,
+    Step,
     Value,
-    Waiting,
     accessed,
     apply,
     as_type,
@@ -48,12 +46,8 @@ from .values import (
     waiting,
 )
 
-_MANY_ROUNDS = "still in this loop. Does it end? If it takes that long, raise the limit: kernel.most_rounds = …"
 CUPYS_FUNCTIONS = f"{__name__.partition('.')[0]}.functions"  # the module that has CuPy's
 NUMBERS = (bool, int, float, complex, np.generic)
-_WAITS = "A thread that waits for another one's write may wait forever: only barriers wait."
-Step = Value  # of no type: `run` returns the threads that go on, or None if all do
-LEFT, AGAIN = range(2)  # places in `lanes.loops`: the lanes that left the innermost loop, and those at `continue`
 
 # NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
 FUNCTIONS = {getattr(np, name): name for name in SIGNATURES if hasattr(np, name)}
@@ -164,36 +158,7 @@ class Translation:
         """All of these, one after the other, until no thread is left."""
         texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
         translated = [(self.translate(s), s) for s in statements if s not in texts and not isinstance(s, ast.Pass)]
-        steps = [(step.run, step.waits, statement) for step, statement in translated]
-
-        def run(lanes: Lanes, mask: Mask) -> Mask:
-            for step, _, statement in steps:
-                rest = step(lanes, mask)
-                if lanes.watch is not None:
-                    self._note_line(statement, lanes, mask)
-                if rest is not None:
-                    mask = rest
-                if not mask.count:
-                    break
-            return mask
-
-        def run_waiting(lanes: Lanes, mask: Mask) -> Waiting:
-            for step, waits, statement in steps:
-                if waits:
-                    rest = yield from step(lanes, mask)
-                else:
-                    rest = step(lanes, mask)
-                if lanes.watch is not None:
-                    self._note_line(statement, lanes, mask)
-                if rest is not None:
-                    mask = rest
-                if not mask.count:
-                    break
-            return mask
-
-        if any(waits for _, waits, _ in steps):
-            return Step(VOID, run_waiting, waits=True)
-        return Step(VOID, run)
+        return sequence([(step, functools.partial(self._note_line, statement)) for step, statement in translated])
 
     def _note_line(self, statement: ast.stmt, lanes: Lanes, mask: Mask) -> None:
         if not isinstance(statement, (ast.If, ast.For, ast.While)):
@@ -239,7 +204,7 @@ class Translation:
         if name in self.variables:
             raise Problem(f"Type mismatch of variable: {name} holds {self.variables[name].type} already")
         self.constants[name] = found
-        return Step(VOID, _go_on)
+        return Step(VOID, go_on)
 
     def assign(self, target: Any, given: Value) -> Step:
         """Returns what stores a value under a name, in an element, or in several of them."""
@@ -259,7 +224,7 @@ class Translation:
         slot, several = self.new_temporary(given.type)
         keep = computed(VOID, [given], lambda lanes, mask, values: lanes.held[slot].put(values))
         steps = [self.assign(part, _one_of(several, k)) for k, part in enumerate(target.elts)]
-        return computed(VOID, [keep, *steps], _go_on)
+        return computed(VOID, [keep, *steps], go_on)
 
     def _assign_name(self, target: ast.Name, given: Value) -> Step:
         name, site, kind = target.id, Site(self.source, target), given.type
@@ -317,10 +282,10 @@ class Translation:
             text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
             raise Problem(f"{text} does nothing without (): write {text}({axes})")
         if isinstance(value, Known):
-            return Step(VOID, _go_on)
+            return Step(VOID, go_on)
         if same(value.type, VOID):
             return value
-        return computed(VOID, [value], _go_on)
+        return computed(VOID, [value], go_on)
 
     # -- where threads part and meet again: branches, loops, returns -----------------------------
 
@@ -328,38 +293,14 @@ class Translation:
         test = self.translate(node.test)
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
-        parts = is_true(test), self.inner(node.body), self.inner(node.orelse)
-        condition, body, orelse = [part.run for part in parts]
+        condition = is_true(test)
+        body = self.inner(node.body)
+        orelse = self.inner(node.orelse)
 
-        def split(lanes: Lanes, mask: Mask, seen: Any) -> tuple[Mask, Mask]:
-            if lanes.watch is not None:
-                lanes.watch.note_test(node, self.source, lanes, mask, seen)
-            return lanes.split(mask, seen)
+        def note(lanes: Lanes, mask: Mask, seen: Any) -> None:
+            lanes.watch.note_test(node, self.source, lanes, mask, seen)
 
-        def step(lanes: Lanes, mask: Mask) -> Mask:
-            yes, no = split(lanes, mask, condition(lanes, mask))
-            a = body(lanes, yes) if yes.count else yes
-            b = orelse(lanes, no) if no.count else no
-            if a.count + b.count == mask.count:
-                return mask
-            return lanes.either(a, b)
-
-        if not any(part.waits for part in parts):
-            return Step(VOID, step)
-        condition, body, orelse = [waiting(part) for part in parts]
-
-        def step_waiting(lanes: Lanes, mask: Mask) -> Waiting:
-            seen = yield from condition(lanes, mask)
-            yes, no = a, b = split(lanes, mask, seen)
-            if yes.count:
-                a = yield from body(lanes, yes)
-            if no.count:
-                b = yield from orelse(lanes, no)
-            if a.count + b.count == mask.count:
-                return mask
-            return lanes.either(a, b)
-
-        return Step(VOID, step_waiting, waits=True)
+        return branch(condition, body, orelse, note)
 
     def _While(self, node: ast.While) -> Step:
         def show(lanes: Lanes, mask: Mask, seen: Any) -> Any:
@@ -369,7 +310,7 @@ class Translation:
             return seen
 
         going = computed(BOOL, [is_true(as_value(self.translate(node.test)))], show)
-        nothing = computed(VOID, [], lambda lanes, mask: (going.run, _go_on, _go_on))
+        nothing = computed(VOID, [], lambda lanes, mask: (going.run, go_on, go_on))
         return self._loop(node, nothing, going.waits)
 
     def _For(self, node: Any) -> Step:
@@ -430,51 +371,11 @@ class Translation:
         if node.orelse:
             raise Problem("a loop has no else", NotImplementedError)
         body = self.inner(node.body)
-        run_body, body_waits = body.run, body.waits
-        site, (why, fix) = Site(self.source, node), advice.endless(node, self.source.tree)
-        begin = waiting(ready)
-
-        def step(lanes: Lanes, mask: Mask) -> Waiting:
-            test, before, after = yield from begin(lanes, mask)
-            here, rounds = mask, 0
-            lanes.loops.append([lanes.nobody, lanes.nobody])
-            while True:
-                if test_waits:
-                    seen = yield from test(lanes, here)
-                else:
-                    seen = test(lanes, here)
-                stay, leave = lanes.split(here, seen)
-                if leave.count:  # otherwise we keep the mask, which may be the same for all blocks
-                    here = stay
-                    _leave(lanes, leave, LEFT)
-                if not here.count:
-                    break
-                if rounds and why:
-                    raise site.wrong(Endless, why, fix, lanes.first_of(here.on))
-                if rounds >= lanes.launch.most_rounds:
-                    who = "1 thread is" if here.count == 1 else f"{here.count:,} threads are"
-                    what = f"{rounds:,} rounds, and {who} {_MANY_ROUNDS}"
-                    raise site.wrong(Endless, what, _WAITS, lanes.first_of(here.on))
-                rounds += 1
-                before(lanes, here)
-                if body_waits:
-                    here = yield from run_body(lanes, here)
-                else:
-                    here = run_body(lanes, here)
-                here, lanes.loops[-1][AGAIN] = lanes.either(here, lanes.loops[-1][AGAIN]), lanes.nobody
-                if not here.count:
-                    break
-                after(lanes, here)
-            done = lanes.loops.pop()[LEFT]
-            if done.count == mask.count:
-                return mask
-            return done
-
-        return Step(VOID, step, waits=True)
+        return loop(ready, test_waits, body, Site(self.source, node), advice.endless(node, self.source.tree))
 
     def _Break(self, node: ast.Break | ast.Continue) -> Step:
         way = AGAIN if isinstance(node, ast.Continue) else LEFT
-        return Step(VOID, lambda lanes, mask: _leave(lanes, mask, way))
+        return Step(VOID, lambda lanes, mask: leave(lanes, mask, way))
 
     _Continue = _Break
 
@@ -644,32 +545,7 @@ class Translation:
         if isinstance(x, Known) and isinstance(y, Known):
             return Known((x.obj and y.obj) if is_and else (x.obj or y.obj))
         apply("logical_and", (x, y))  # refuses what isn't true or false
-        parts = is_true(as_value(x)), is_true(as_value(y))
-        both = operator.and_ if is_and else operator.or_
-        left, right = [part.run for part in parts]
-
-        def run(lanes: Lanes, mask: Mask) -> Any:
-            mask.spend(OPERATION)
-            seen = left(lanes, mask)
-            rest = lanes.mask(mask.on & (seen if is_and else ~seen))
-            if not rest.count:
-                return seen
-            return both(seen, right(lanes, rest))
-
-        if not any(part.waits for part in parts):
-            return Value(BOOL, run)
-        left, right = [waiting(part) for part in parts]
-
-        def run_waiting(lanes: Lanes, mask: Mask) -> Waiting:
-            mask.spend(OPERATION)
-            seen = yield from left(lanes, mask)
-            rest = lanes.mask(mask.on & (seen if is_and else ~seen))
-            if not rest.count:
-                return seen
-            other = yield from right(lanes, rest)
-            return both(seen, other)
-
-        return Value(BOOL, run_waiting, waits=True)
+        return both(is_true(as_value(x)), is_true(as_value(y)), is_and)
 
     def _IfExp(self, node: ast.IfExp) -> Expression:
         test, x, y = self.translate(node.test), self.translate(node.body), self.translate(node.orelse)
@@ -678,34 +554,7 @@ class Translation:
         x, y = _like(x, y), _like(y, x)
         if not same(x.type, y.type):
             raise Problem(f"one side is {x.type} and the other {y.type}")
-        parts = is_true(test), x, y
-        condition, first, second = [part.run for part in parts]
-
-        def run(lanes: Lanes, mask: Mask) -> Any:
-            seen = condition(lanes, mask)
-            yes, no = lanes.split(mask, seen)
-            if not yes.count:
-                return second(lanes, no)
-            if not no.count:
-                return first(lanes, yes)
-            return np.where(seen, first(lanes, yes), second(lanes, no))
-
-        if not any(part.waits for part in parts):
-            return Value(x.type, run)
-        condition, first, second = [waiting(part) for part in parts]
-
-        def run_waiting(lanes: Lanes, mask: Mask) -> Waiting:
-            seen = yield from condition(lanes, mask)
-            yes, no = lanes.split(mask, seen)
-            if not yes.count:
-                return (yield from second(lanes, no))
-            if not no.count:
-                return (yield from first(lanes, yes))
-            a = yield from first(lanes, yes)
-            b = yield from second(lanes, no)
-            return np.where(seen, a, b)
-
-        return Value(x.type, run_waiting, waits=True)
+        return choose(is_true(test), x, y)
 
     def _Call(self, node: ast.Call) -> Expression:
         called = self.translate(node.func)
@@ -829,11 +678,6 @@ def call_of(source: Source, caller: Translation, args: list[Expression]) -> Valu
     return Value(result.type, run, result.origin)
 
 
-def _leave(lanes: Lanes, mask: Mask, way: int) -> Mask:
-    lanes.loops[-1][way] = lanes.either(lanes.loops[-1][way], mask)
-    return lanes.nobody
-
-
 def _one_of(several: Value, k: int) -> Value:
     return computed(several.type.types[k], [several], lambda lanes, mask, values: values[k])
 
@@ -866,7 +710,3 @@ def _like(x: Expression, other: Expression) -> Value:
     if not is_number(x.obj):
         raise Problem("both sides are numbers")
     return cast(x, scalar_type(other))
-
-
-def _go_on(lanes: Lanes, mask: Mask, *done: Any) -> None:
-    """All threads go on."""

@@ -51,6 +51,7 @@ class Value(NamedTuple):
 
 
 Expression = Known | Value
+Step = Value  # of no type: `run` returns the threads that go on, or None if all do
 
 
 def computed(kind: Any, parts: Sequence[Value], compute: Callable[..., Any]) -> Value:

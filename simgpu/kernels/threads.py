@@ -14,15 +14,12 @@ import numpy as np
 
 from . import numbers
 from .numbers import SIZE, alike, cast, common
-from .parse import Function, Node, no_translation
+from .parse import Deduced, Function, Named, Node, Pointer, Reference, no_translation
+from .preprocess import CompileException
 
 _MOST_ROUNDS = 1_000_000
 _ZERO = SIZE.type(0)
 ALL, NONE = np.True_, np.False_
-
-
-class CompileException(Exception):
-    """CUDA's compiler would refuse this (`cupy.cuda.compiler.CompileException`)."""
 
 
 class Variable:
@@ -73,6 +70,16 @@ class Raw:
         self.name, self.threads, self.is_const = name, shape, is_const
         self.dtype, self.nbytes, self.shape = values.dtype, values.nbytes, values.shape
         self.values = values.reshape(-1) if values.flags.c_contiguous else values
+
+    def parts(self) -> "Raw":
+        """Complex numbers as real ones, two for each."""
+        if not self.values.flags.c_contiguous:
+            raise NotImplementedError(f"the parts of {self.name}, whose elements don't lie beside each other")
+        found = copy.copy(self)
+        found.values = self.values.view(self.values.real.dtype)
+        found.dtype = found.values.dtype
+        found.shape = found.values.shape
+        return found
 
 
 class Element:
@@ -134,7 +141,7 @@ class Threads:
 
     line, share = "", 1.0  # of the active threads
 
-    def __init__(self, shape: tuple[int, ...], types: dict[str, Any], functions: dict[str, Function]) -> None:
+    def __init__(self, shape: tuple[int, ...], types: dict[str, Any], functions: dict[str, list[Function]]) -> None:
         self.shape, self.types, self.functions = shape, types, functions
         self.outer: ChainMap[str, Any] = ChainMap({}, numbers.CONSTANTS)  # what names mean in all functions
         self.names = self.outer  # and in what runs now
@@ -145,7 +152,13 @@ class Threads:
     def dtype(self, kind: Any) -> np.dtype:
         if isinstance(kind, str):
             return self.types[kind]
-        return kind
+        if isinstance(kind, Named) and kind.member == "value_type":  # of a complex number, its parts'
+            return self.dtype(kind.name).type(0).real.dtype
+        if isinstance(kind, Named) and kind.name == "complex":
+            return np.result_type(self.dtype(kind.given[0]), np.complex64)
+        if isinstance(kind, np.dtype):
+            return kind
+        raise no_translation(self.line, f"the type {kind}")
 
     def cast(self, value: Any, dtype: np.dtype) -> Any:
         if value.dtype.kind == "c" and dtype.kind not in "cb":
@@ -204,15 +217,29 @@ class Threads:
             self.store(self.result, self.value(value, mask), mask)
         return NONE
 
-    def run_declare(self, mask: Any, name: str, first: Node) -> Any:
-        found = self.target(first, mask)
+    def run_declare(self, mask: Any, kind: Any, name: str, first: Any, words: frozenset[str]) -> Any:
+        """int x = 1.5 is int x = int(1.5), but a pointer or a reference is a place."""
+        if "__shared__" in words:
+            raise no_translation(self.line, "__shared__")
+        if isinstance(first, list):
+            first = first[0] if first else None
+        if isinstance(kind, (Pointer, Reference)) and first is not None:
+            found = self.target(first, mask)
+        elif isinstance(kind, Deduced):
+            found = self.value(first, mask)
+        else:
+            found = self.target(Node("cast", self.line, (kind, [] if first is None else [first])), mask)
         self.names[name] = Variable(found) if isinstance(found, (np.ndarray, np.generic)) else found
         return mask
 
-    def run_array(self, mask: Any, kind: Any, name: str, length: Node | None, first: list[Node]) -> Any:
+    def run_array(
+        self, mask: Any, kind: Any, name: str, lengths: list[Node | None], first: list[Node] | None, words: frozenset
+    ) -> Any:
         """A thread's own array is a list of variables."""
-        values = [self.cast(self.value(node, mask), self.dtype(kind)) for node in first]
-        count = len(values) if length is None else int(self.value(length, mask))
+        if "__shared__" in words or len(lengths) > 1:
+            raise no_translation(self.line, "__shared__" if "__shared__" in words else "an array of several axes")
+        values = [self.cast(self.value(node, mask), self.dtype(kind)) for node in first or []]
+        count = len(values) if lengths[0] is None else int(self.value(lengths[0], mask))
         values += [self.dtype(kind).type(0)] * (count - len(values))
         self.names[name] = list(map(Variable, values))
         return mask
@@ -220,7 +247,10 @@ class Threads:
     def target(self, node: Node, mask: Any) -> Any:
         """What a node means: a place, an array, or a value."""
         before, self.line = self.line, node.line
-        found = getattr(self, f"at_{node.kind}")(mask, *node.parts)
+        method = getattr(self, f"at_{node.kind}", None)
+        if method is None:
+            raise no_translation(node.line, node.kind)
+        found = method(mask, *node.parts)
         self.line = before
         return found
 
@@ -238,13 +268,32 @@ class Threads:
     def at_number(self, mask: Any, number: Any) -> Any:
         return number
 
+    def at_comma(self, mask: Any, first: Node, second: Node) -> Any:
+        self.target(first, mask)
+        return self.target(second, mask)
+
+    def at_address(self, mask: Any, node: Node) -> Any:
+        """What a pointer means here is the place itself."""
+        return self.target(node, mask)
+
+    at_deref = at_address
+
     def at_cast(self, mask: Any, kind: Any, parts: list[Node]) -> Any:
+        if isinstance(kind, Pointer):
+            return self.as_parts(self.target(parts[0], mask), kind)
         dtype, values = self.dtype(kind), [self.value(part, mask) for part in parts]
         if len(values) == 2 and dtype.kind == "c":
             return cast(values[0] + values[1] * np.complex64(1j), dtype)
         if values:
             return self.cast(values[0], dtype)
         return dtype.type(0)
+
+    def as_parts(self, place: Any, kind: Pointer) -> Any:
+        """A complex element as the first of its two parts."""
+        dtype = self.dtype(kind.to)
+        if not isinstance(place, Element) or place.dtype.kind != "c" or place.dtype.type(0).real.dtype != dtype:
+            raise no_translation(self.line, f"a cast to {kind}")
+        return Element(place.raw.parts(), place.number * 2, place.line)
 
     def at_unary(self, mask: Any, sign: str, node: Node) -> Any:
         if sign == "!":
@@ -253,6 +302,9 @@ class Threads:
         return self.count(value.dtype, numbers.UNARY[sign](value))
 
     def at_binary(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
+        if sign == "+" and left.kind == "cast" and isinstance(left.parts[0], Pointer):
+            place = self.target(left, mask)
+            return Element(place.raw, place.number + cast(self.value(right, mask), SIZE), place.line)
         return self.compute(sign, self.value(left, mask), self.value(right, mask))
 
     def compute(self, sign: str, x: Any, y: Any) -> Any:
@@ -306,9 +358,11 @@ class Threads:
             return getattr(np, name)(self.value(node, mask))
         raise no_translation(self.line, f".{name}")
 
-    def at_call(self, mask: Any, name: str, args: list[Node]) -> Any:
+    def at_call(self, mask: Any, name: str, args: list[Node], given: tuple = ()) -> Any:
         if name in self.functions:
-            return self.call(self.functions[name], mask, args)
+            several = self.functions[name]
+            own = next((function for function in several if len(function.parameters) == len(args)), several[0])
+            return self.call(own, mask, args)
         if name in numbers.ATOMIC:
             ufunc, place, value = numbers.ATOMIC[name], self.target(args[0], mask), self.value(args[1], mask)
             before = place.read(mask)
@@ -330,11 +384,15 @@ class Threads:
         if len(args) != len(function.parameters):
             raise CompileException(f"{len(args)} arguments, but it takes {len(function.parameters)}: {self.line}")
         types, scope = dict(self.types), {}
-        for (kind, name, is_own), arg in zip(function.parameters, args):
+        letters = [name for name, _, _ in function.letters]
+        for (kind, name), arg in zip(function.parameters, args):
+            is_own = isinstance(kind, (Pointer, Reference))
+            if is_own:
+                kind = kind.to
             found = self.target(arg, mask) if is_own else self.value(arg, mask)
-            if kind in function.letters:
+            if isinstance(kind, str) and kind in letters:
                 types[kind] = found.dtype
-            scope[name] = found if is_own else Variable(self.cast(found, types.get(kind, kind)))
+            scope[name] = found if is_own else Variable(self.cast(found, self.dtype(types.get(kind, kind))))
         inner = copy.copy(self)  # a function has its own names, types, loops and result
         inner.names, inner.types, inner.left = self.outer.new_child(scope), types, []
         if function.returns is None:

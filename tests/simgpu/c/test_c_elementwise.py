@@ -152,12 +152,3 @@ def test_an_estimate_from_shapes_alone():
     kernel = ElementwiseKernel("T x, raw T z", "T y", "y = z[x - 1]", "one")  # it'd be outside, since all is 0
     seconds = simgpu.estimate(lambda x: kernel(x, x), np.ones(10, np.int32), shapes_only=True)
     assert seconds.receipt.launches == 1
-
-
-def test_whole_kernels_in_c_are_made_without_complaint_and_refused_at_their_launch():
-    code = 'extern "C" __global__ void f(float* x) { x[0] = 1; }'
-    kernels = [simgpu.RawKernel(code, "f"), simgpu.RawModule(code=code).get_function("f")]
-    for kernel in kernels:
-        assert kernel.name == "f"
-        with pytest.raises(NotImplementedError, match="f is a RawKernel.*simgpu.jit"):
-            kernel((1,), (1,), ())

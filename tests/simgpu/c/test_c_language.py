@@ -28,6 +28,7 @@ def computed(operation, x=(0,), dtype=np.int32, out="float64", **keywords):
         ("2147483647 + 1", -(2**31)), ("2147483647ll + 1", 2**31), ("0u - 1", 2**32 - 1), ("0xffffffff", 2**32 - 1),
         ("1 ? 2 : 3 ? 4 : 5", 2), ("0 ? 1 : 0.5", 0.5), ("1 ? 1 : 0.5", 1), ("0 || 2 && 3", 1), ("not 0 and 1", 1),
         ("(unsigned long long)-1 / 2 == 9223372036854775807", 1), ("(short)32768", -32768),
+        ("(1, 2)", 2), ("'a'", 97), ("0b101", 5),
         ("size_t(3) - 4 > 0", 1), ("ptrdiff_t(3) - 4 > 0", 0), ("(uint8_t)255 + 1", 256),
     ],
 )  # fmt: skip
@@ -146,12 +147,11 @@ def test_what_the_preamble_defines(operation, values):
         ("y = 1;\ny = foo(x);", r"function foo can't be translated to NumPy: line 2 of the operation, y = foo\(x\);"),
         ("/* y =\n*/ y = bar(x)", "line 2 of the operation, y = bar"),
         ("int w[3]; w[x + i] = 1;", "writing to this"),
-        ("y = threadIdx.x", "threadIdx"), ("struct A { int b; };", "A where ;"), ("y = x +", "; where"),
-        ("switch (x) { }", "switch"), ("goto end;", "end where ;"), ("y = (float*)x", r"\* where"),
+        ("y = threadIdx.x", "threadIdx"), ("struct A { int b; }; A a;", "the type A"), ("y = x +", "; where"),
+        ("switch (x) { }", "switch"), ("goto end;", "goto"), ("y = (float*)x", r"a cast to float\*"),
         ("if (x", "where"),
-        ("y = x$", r"\$ where"), ("#define A\n", "# where"), ("y = 'a'", "' where"), ("{ y = 1", "the end where"),
-        ("5 = x", "writing to this"),
-        ("y = (1, 2)", ", where"), ("__shared__ int s[3];", "__shared__"), ("y = _ind.get()", "an array, a pointer"),
+        ("y = x$", r"\$ where"), ("{ y = 1", "the end where"), ("5 = x", "writing to this"),
+        ("do x++; while (0);", "do"), ("__shared__ int s[3];", "__shared__"), ("y = _ind.get()", "an array, a pointer"),
     ],
 )  # fmt: skip
 def test_what_cant_be_translated_says_where(operation, text):
@@ -169,3 +169,22 @@ def test_a_loop_without_an_end(monkeypatch):
     monkeypatch.setattr(simgpu.kernels.threads, "_MOST_ROUNDS", 100)
     with pytest.raises(RuntimeError, match="hasn't ended: line 1 of the operation, while"):
         computed("while (x < 1) { }")
+
+
+def test_the_parts_of_complex_numbers_in_memory():
+    """``T::value_type`` is the type of a complex number's parts, of which atomics change one at a time."""
+    kernel = simgpu.ElementwiseKernel(
+        "raw T x, raw int32 place", "raw T out",
+        """
+        atomicAdd(reinterpret_cast<T::value_type*>(&(out[place[i]])), x[i].real());
+        atomicAdd(reinterpret_cast<T::value_type*>(&(out[place[i]])) + 1, x[i].imag());
+        """,
+    )  # fmt: skip
+    x, out = np.array([1 + 2j, 3 - 1j, 5j], np.complex64), simgpu.zeros(2, "F")
+    kernel(simgpu.asarray(x), simgpu.asarray(np.array([1, 0, 1], np.int32)), out, size=3)
+    assert out.tolist() == [3 - 1j, 1 + 7j]
+
+
+def test_macros():
+    preamble = "#define TWICE(v) ((v) + (v))\n#if 1\n#define MORE 10\n#else\nno C\n#endif"
+    assert computed("y = TWICE(x) * MORE", [3], preamble=preamble) == [60]

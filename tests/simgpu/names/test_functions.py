@@ -34,11 +34,11 @@ def test_every_name_of_cupy_is_there_or_said_to_be_missing():
 def test_names_that_cupy_lacks_are_lacking_here():
     with pytest.raises(AttributeError, match="'block', and nor has CuPy"):
         cp.block  # noqa: B018
-    with pytest.raises(NotImplementedError, match="cupy.cublas isn't simulated: CuPy has it"):
-        cp.cublas  # noqa: B018
+    with pytest.raises(NotImplementedError, match="cupy.byte_bounds isn't simulated: CuPy has it"):
+        cp.byte_bounds  # noqa: B018
     with pytest.raises(NotImplementedError, match="cupy._core isn't simulated: CuPy has it"):
         cp._core  # noqa: B018
-    assert not hasattr(cp.linalg, "vecdot") and not hasattr(cp, "cublas")
+    assert not hasattr(cp.linalg, "vecdot") and not hasattr(cp, "byte_bounds")
 
 
 def test_dir_and_import_star_give_cupys_names_alone():

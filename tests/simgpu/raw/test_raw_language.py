@@ -1,0 +1,223 @@
+"""CUDA C in a RawKernel means what C says. The numbers here are computed by hand."""
+
+import numpy as np
+import pytest
+
+import simgpu
+
+
+def run(body, threads=4, x=None, out="d", before="", n=None):
+    """What a kernel of this body writes into `out`, with an input x, from `threads` threads."""
+    given = np.arange(threads, dtype=np.int32) if x is None else np.asarray(x)
+    c_types = {"i": "int", "d": "double", "f": "float", "I": "unsigned int", "q": "long long", "F": "complex<float>"}
+    inner = f"const {c_types[given.dtype.char]}* x, {c_types[out]}* out"
+    code = f'{before}\nextern "C" __global__ void f({inner}) {{\nint i = threadIdx.x;\n{body}\n}}'
+    result = simgpu.zeros(n or threads, out)
+    simgpu.RawKernel(code, "f")((1,), (threads,), (simgpu.asarray(given), result))
+    return simgpu.asnumpy(result).tolist()
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("-7 / 2", -3), ("-7 % 2", -1), ("1 / 2 * 3.0", 0), ("(unsigned char)300", 44), ("(int)-2.7", -2),
+        ("0u - 1", 2**32 - 1), ("2147483647 + 1", -(2**31)), ("-1 < 1u", 0), ("1ll << 40", 2**40), ("0x1F & ~3", 28),
+        ("sizeof(double) + sizeof(int*)", 16), ("(1, 2)", 2), ("1 ? 2 : 3 ? 4 : 5", 2), ("!3 || 0 && 1", 0),
+        ("static_cast<int>(3.9f) * 2", 6), ("'a' + 1", 98), ("min(3, 2) + max(1.5f, 1)", 3.5), ("__popc(255)", 8),
+        ("__clz(1)", 31), ("__ffs(8)", 4), ("__float_as_int(1.0f)", 0x3F800000), ("__brev(1)", 2**31),
+        ("__mulhi(1 << 30, 8)", 2), ("__umulhi(0xffffffffu, 2u)", 1), ("fmaf(2.f, 3.f, 4.f)", 10), ("warpSize", 32),
+        ("powf(2.0f, 10.0f)", 1024), ("(bool)7 + (short)65537", 2), ("float(1) / 4", 0.25), ("10 >> 1 << 2", 20),
+        ("blockDim.x + gridDim.y", 2), ("0.1f == 0.1", 0), ("sizeof(float3)", 12),
+    ],
+)  # fmt: skip
+def test_an_expression(expression, value):
+    assert run(f"out[i] = {expression};", 1) == [value]
+
+
+@pytest.mark.parametrize(
+    ("body", "values"),
+    [
+        ("int s = 0; for (int k = 0; k < x[i]; k++) s += k; out[i] = s;", [0, 0, 1, 3]),
+        ("int s = 0, k = x[i]; while (k > 0) { --k; if (k == 1) continue; s += 10 + k; } out[i] = s;", [0, 10, 10, 22]),
+        ("int k = 0; do { k += 2; } while (k < x[i]); out[i] = k;", [2, 2, 2, 4]),
+        ("int k = x[i]; do { k += 10; if (k > 12) break; } while (k < 12); out[i] = k;", [20, 21, 12, 13]),
+        ("int s = 0; for (int a = 0, b = 3; a < b; a++, b--) s += 10 * a + b; out[i] = s;", [15] * 4),
+        ("int k; for (k = 0; ; k++) { if (k * k >= x[i]) break; } out[i] = k;", [0, 1, 2, 2]),
+        (
+            "switch (x[i]) { case 0: out[i] = 5; break; case 1: case 2: out[i] = 6; default: out[i] += 10; }",
+            [5, 16, 16, 10],
+        ),
+        ("for (int k = 0; k < 3; k++) { switch (k) { case 1: continue; case 2: break; } out[i] += k + 1; }", [4] * 4),
+        ("switch (x[i]) { case 3: out[i] = 1; }", [0, 0, 0, 1]),
+        ("out[i] = 5; if (x[i] == 2) return; out[i] = 6;", [6, 6, 5, 6]),
+        ("int v = x[i]; out[i] = v++ * 10 + v; out[i] += 100 * --v;", [1, 112, 223, 334]),
+        ("int a, b; a = b = x[i]; a += b *= 2; out[i] = a * 10 + b;", [0, 32, 64, 96]),
+        ("float v = x[i]; { int v = 7; out[i] = v; } out[i] += v;", [7, 8, 9, 10]),
+        ("out[i] = x[i] > 1 ? x[i] : -x[i] - 1;", [-1, -2, 2, 3]),
+        ("bool seen = x[i] && 4 / x[i] > 1; out[i] = seen;", [0, 1, 1, 0]),
+        ("auto v = x[i] * 0.5; out[i] = v;", [0, 0.5, 1, 1.5]),
+        ("unsigned char v = 250 + 2 * x[i]; v += 2; out[i] = v;", [252, 254, 0, 2]),
+    ],
+)
+def test_statements(body, values):
+    """Each thread goes its own way: here four, with x from 0 to 3."""
+    assert run(body) == values
+
+
+@pytest.mark.parametrize(
+    ("body", "values"),
+    [
+        ("const int* p = x + 3; out[i] = *(p - i) * 10 + p[-1];", [32, 22, 12, 2]),
+        ("const int* p = &x[i]; out[i] = p - x; if (p == x + 2) out[i] += 10;", [0, 1, 12, 3]),
+        ("double* p = out; p += i; *p++ = 5; *--p += i;", [5, 6, 7, 8]),
+        ("int w[3] = {1, 2}; w[i % 3] += 10; out[i] = w[0] * 10000 + w[1] * 100 + w[2];",
+         [110200, 11200, 10210, 110200]),
+        ("float v[5]; out[i] = sizeof(v);", [20] * 4),
+        ("int w[2][3]; for (int a = 0; a < 2; a++) for (int b = 0; b < 3; b++) w[a][b] = 10 * a + b;"
+         "int* row = w[1]; out[i] = row[2] + w[i % 2][1];", [13, 23, 13, 23]),
+        ("int w[] = {4, 5, 6, 7}; int* p = w; p += i; out[i] = *p;", [4, 5, 6, 7]),
+        ("int v = x[i]; int* p = &v; *p += 2; out[i] = v;", [2, 3, 4, 5]),
+        ("const int* p = i < 2 ? x : x + 1; out[i] = p[1];", [1, 1, 2, 2]),
+        ("const int* p = nullptr; if (p) out[i] = 1; p = x; if (p != NULL) out[i] += 2;", [2, 2, 2, 2]),
+        ("float4 v = make_float4(1, 2, 3, i); v.y += v.w; out[i] = v.x + v.y * 10;", [21, 31, 41, 51]),
+        ("int2 v[2]; v[0].x = i; v[0].y = 1; v[1] = v[0]; v[1].x++; out[i] = v[1].x * 10 + v[0].x;", [10, 21, 32, 43]),
+        ("float4 const* p = (float4 const*)x; out[i] = __float_as_int(p[0].y) + sizeof(p[0]);", [17, 17, 17, 17]),
+    ],
+)  # fmt: skip
+def test_pointers_and_arrays(body, values):
+    assert run(body) == values
+
+
+BEFORE = """
+#define SQUARE(v) ((v) * (v))
+#define JOINED(a, b) a ## b
+#define LOOP(k, n) \\
+    for (int k = 0; k < (n); ++k)
+#if defined(SQUARE) && !defined(OTHER) && 3 > 2
+#define KIND 1
+#else
+#error this isn't read
+#endif
+#ifndef KIND
+int broken(
+#elif KIND == 1
+constexpr int first = 4, second = first * 2;
+#endif
+enum Way { UP, DOWN = 5, LEFT };
+struct Pair { float value; int index; };
+template<typename T> struct Third {};
+template<> struct Third<float> { static constexpr float value = 0.25f; };
+template<> struct Third<double> { static constexpr double value = 0.5; };
+__constant__ int table[4] = {10, 20, 30, 40};
+template<typename T> __device__ __forceinline__ T twice(T v) { return v + v; }
+template<typename T, int N> __device__ T power(T v) { T r = 1; for (int k = 0; k < N; k++) r *= v; return r; }
+__device__ void both_of(int v, int* a, int& b) { *a = v + 1; b = v + 2; }
+__device__ int sign_of(float v) { if (v > 0) return 1; if (v < 0) return -1; return 0; }
+__device__ Pair better(const Pair& a, Pair b) { return a.value > b.value ? a : b; }
+__device__ int which(int v) { return 1; }
+__device__ int which(double v) { return 2; }
+template<typename T> __device__ T third(T v) { return v * Third<T>::value; }
+namespace deep { __device__ int inner(int v) { return v * 3; } }
+typedef unsigned long long u64;
+using real = double;
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "values"),
+    [
+        ("out[i] = SQUARE(x[i] + 1);", [1, 4, 9, 16]), ("int ab = 7; out[i] = JOINED(a, b);", [7] * 4),
+        ("LOOP(k, 3) out[i] += k;", [3] * 4), ("out[i] = first + second;", [12] * 4),
+        ("out[i] = UP + DOWN + LEFT;", [11] * 4), ("out[i] = table[3 - i];", [40, 30, 20, 10]),
+        ("out[i] = twice(x[i]) + twice<double>(0.5);", [1, 3, 5, 7]), ("out[i] = power<int, 3>(x[i]);", [0, 1, 8, 27]),
+        ("int a, b; both_of(x[i], &a, b); out[i] = 10 * a + b;", [12, 23, 34, 45]),
+        ("out[i] = sign_of(x[i] - 1.5f) + 10 * sign_of(0);", [-1, -1, 1, 1]),
+        ("Pair p = {1.5f, 1}, q; q.value = x[i]; q.index = 2; out[i] = better(p, q).index;", [1, 1, 2, 2]),
+        ("out[i] = which(1) * 10 + which(1.0);", [12] * 4), ("out[i] = third(1.0f) + third(1.0);", [0.75] * 4),
+        ("out[i] = deep::inner(x[i]);", [0, 3, 6, 9]), ("u64 v = ~0ull; out[i] = (real)(v >> 60);", [15] * 4),
+        ("out[i] = __CUDA_ARCH__ >= 600;", [1] * 4),
+    ],
+)  # fmt: skip
+def test_what_stands_before_the_kernel(body, values):
+    assert run(body, before=BEFORE) == values
+
+
+def test_complex_numbers():
+    z = np.array([3 + 4j, 1j], np.complex64)
+    body = "complex<float> a = x[i]; out[i] = a * conj(a) + complex<float>(0, 2) * a.imag() + abs(a);"
+    assert run(body, 2, z, "F") == [25 + 8j + 5, 1 + 2j + 1]
+    body = "cuComplex a = make_cuFloatComplex(1, 2); out[i] = cuCmulf(a, x[i]); out[i] = cuCaddf(out[i], a);"
+    assert run(body, 2, z, "F", before="#include <cuComplex.h>") == [-5 + 10j + 1 + 2j, -2 + 1j + 1 + 2j]
+
+
+@pytest.mark.parametrize(
+    ("body", "values"),
+    [
+        ("out[i] = __shfl_sync(0xffffffff, x[i], 2);", [7, 7, 7, 7]),
+        ("out[i] = __shfl_down_sync(0xffffffff, x[i], 1, 4);", [6, 7, 8, 8]),
+        ("out[i] = __shfl_up_sync(0xffffffff, x[i], 1);", [5, 5, 6, 7]),
+        ("out[i] = __shfl_xor_sync(0xf, x[i], 3);", [8, 7, 6, 5]),
+        ("out[i] = __ballot_sync(0xffffffff, x[i] & 1);", [5] * 4),
+        ("out[i] = __any_sync(0xffffffff, x[i] > 7) + 10 * __all_sync(0xffffffff, x[i] > 7);", [1] * 4),
+        ("if (i < 2) out[i] = __activemask();", [3, 3, 0, 0]),
+        ("out[i] = __syncthreads_count(x[i] > 6);", [2] * 4),
+        ("out[i] = atomicAdd(&out[i], 2.0) + out[i];", [2] * 4),
+    ],
+)
+def test_warps(body, values):
+    """Of a warp only four threads are there. x is 5, 6, 7, 8."""
+    assert run(body, 4, np.arange(5, 9, dtype=np.int32)) == values
+
+
+@pytest.mark.parametrize(
+    ("change", "old", "new"),
+    [
+        ("Add(p, 3)", 5, 8), ("Sub(p, 3)", 5, 2), ("Max(p, 9)", 5, 9), ("Min(p, 3)", 5, 3), ("And(p, 4)", 5, 4),
+        ("Or(p, 2)", 5, 7), ("Xor(p, 1)", 5, 4), ("Exch(p, 1)", 5, 1), ("CAS(p, 5, 9)", 5, 9), ("CAS(p, 4, 9)", 5, 5),
+        ("Inc((unsigned int*)p, 4)", 5, 0), ("Dec((unsigned int*)p, 9)", 5, 4),
+    ],
+)  # fmt: skip
+def test_an_atomic(change, old, new):
+    body = f"int* p = out + 1; out[1] = 5; out[0] = atomic{change};"
+    assert run(body, 1, out="i", n=2) == [old, new]
+
+
+def test_printf_and_assert(capsys):
+    run('printf("%d: %.1f %llu\\n", i, x[i] * 0.5, 7ull);', 2)
+    assert capsys.readouterr().out == "0: 0.0 7\n1: 0.5 7\n"
+    with pytest.raises(simgpu.jit.KernelError, match=r"thread \(1\), line 4: assert"):
+        run("assert(x[i] == 0);", 2)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("out[i] = 1;\ngoto end;", "goto can't be translated to NumPy: line 5 of the code, goto end;"),
+        ("out[i] = curand_uniform(x);", "the function curand_uniform|takes numbers"),
+        ("static int v = 1;", "a static variable"), ("out[i] = (1;", "where"), ("int v[2] = x$", "where"),
+        ("f<<<1, 2>>>(x);", "where"),
+    ],
+)  # fmt: skip
+def test_what_cant_be_translated_says_the_line(body, text):
+    with pytest.raises((NotImplementedError, simgpu.kernels.CompileException), match=text) as caught:
+        run(body)
+    assert "of the code" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("out[i] = y;", "identifier y is undefined: line 4"), ("x[i] = 1;", "this is const"),
+        ("const int v = 1; v = 2;", "this is const"), ("float* p = x;", r"const int\* doesn't become float\*"),
+        ("out[i] = x;", r"const int\* doesn't become double"), ("5 = i;", "can't be changed"),
+        ("out[i] = 1.5 % 2;", "% takes whole numbers"), ("int v[i];", "must be known before the launch"),
+        ("out[1.5] = 1;", "double as an index"), ("return 1;", "a kernel returns nothing"),
+        ("long long v; atomicAdd(&v, 1);", r"atomicAdd doesn't take long long\*"),
+        ("out[i] = __shfl(x[i], 0);", "write __shfl_sync"), ("float3 v; out[i] = v.w;", "float3 has no field w"),
+        ("*i = 1;", r"\* takes a pointer, got int"), ("out[i] = fabs(x);", "fabs takes numbers"),
+    ],
+)  # fmt: skip
+def test_what_nvidias_compiler_refuses(body, text):
+    with pytest.raises(simgpu.kernels.CompileException, match=text) as caught:
+        run(body)
+    assert "of the code" in str(caught.value)

@@ -1,0 +1,243 @@
+"""RawKernel and RawModule: how they're made, found, given their arguments, and launched, as CuPy has it."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import simgpu
+from simgpu import raw
+from simgpu.kernels import CompileException
+
+ADD = 'extern "C" __global__ void add(float* x, float by, int n) { if (threadIdx.x < n) x[threadIdx.x] += by; }'
+KINDS = """
+template<typename T> __global__ void scale(T* x, T by) { x[threadIdx.x] *= by; }
+template<typename T, int N> __global__ void fill(T* x) { x[threadIdx.x] = N; }
+__global__ void plain(float* x) { x[threadIdx.x] = 1; }
+extern "C" {
+    __global__ void one(float* x) { x[threadIdx.x] = 1; }
+    __global__ void __launch_bounds__(64) two(float* __restrict__ x) { x[threadIdx.x] = 2; }
+}
+"""
+
+
+def zeros(n=4, dtype="f"):
+    return simgpu.zeros(n, dtype)
+
+
+def test_it_is_made_without_complaint_and_translated_at_its_launch():
+    for kernel in (simgpu.RawKernel("no C $", "f"), simgpu.RawKernel(ADD, "other")):
+        assert kernel.name == kernel.__name__
+    with pytest.raises((NotImplementedError, CompileException), match="line 1 of the code, no C"):
+        simgpu.RawKernel("no C $", "f")((1,), (1,), ())
+    with pytest.raises(raw.CUDADriverError, match="named symbol not found: there is no kernel other, only add"):
+        simgpu.RawKernel(ADD, "other")((1,), (1,), ())
+    with pytest.raises(CompileException, match="identifier y is undefined: line 1"):
+        simgpu.RawKernel('extern "C" __global__ void f(float* x) { x[0] = y; }', "f").compile()
+
+
+def test_a_name_of_cplusplus_is_found_only_if_it_was_asked_for():
+    with pytest.raises(raw.CUDADriverError, match='Write extern "C"'):
+        simgpu.RawKernel(KINDS, "plain")((1,), (4,), (zeros(),))
+    module = simgpu.RawModule(code=KINDS, name_expressions=("plain", "scale<double>", "fill<int, 7>"))
+    x = zeros()
+    module.get_function("plain")((1,), (4,), (x,))
+    assert x.tolist() == [1] * 4
+    y = simgpu.asarray(np.arange(4.0))
+    module.get_function("scale<double>")((1,), (4,), (y, 2.0))
+    assert y.tolist() == [0, 2, 4, 6]
+    z = zeros(4, "i")
+    module.get_function("fill<int, 7>")((1,), (4,), (z,))
+    assert z.tolist() == [7] * 4
+    with pytest.raises(raw.CUDADriverError, match="scale<float>"):
+        module.get_function("scale<float>")
+
+
+def test_several_kernels_of_one_module():
+    module, x = simgpu.RawModule(code=KINDS), zeros()
+    for name, value in (("one", 1), ("two", 2)):
+        module.get_function(name)((1,), (4,), (x,))
+        assert x.tolist() == [value] * 4
+
+
+def test_a_module_from_a_file(tmp_path):
+    path = tmp_path / "kernels.cu"
+    path.write_text(f'#include "by.h"\n{ADD.replace("+= by", "+= by * FACTOR")}', encoding="utf-8")
+    (tmp_path / "by.h").write_text("#define FACTOR 3\n", encoding="utf-8")
+    x = zeros()
+    module = simgpu.RawModule(path=str(path), options=(f"-I{tmp_path}",))
+    module.get_function("add")((1,), (4,), (x, np.float32(2), 3))
+    assert x.tolist() == [6, 6, 6, 0]
+    with pytest.raises(NotImplementedError, match="the header by.h, which isn't here"):
+        simgpu.RawModule(path=str(path)).compile()
+    with pytest.raises(NotImplementedError, match="what NVIDIA's compiler made"):
+        simgpu.RawModule(path="kernels.cubin").get_function("add")
+    with pytest.raises(TypeError, match="Exactly one of"):
+        simgpu.RawModule()
+
+
+def test_options_define_macros():
+    code = """
+    #if KIND == 2
+    #define TYPE double
+    #else
+    #error KIND is 2
+    #endif
+    extern "C" __global__ void f(TYPE* x) { x[threadIdx.x] = sizeof(TYPE); }"""
+    x = zeros(2, "d")
+    simgpu.RawKernel(code, "f", ("-DKIND=2", "--std=c++17"))((1,), (2,), (x,))
+    assert x.tolist() == [8, 8]
+    with pytest.raises(CompileException, match="#error KIND is 2: line 5"):
+        simgpu.RawKernel(code, "f")((1,), (2,), (x,))
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (lambda x: (x, 1.5, 4), r"by is 1.5, which CuPy passes as float64, and .* float: .* Write np.float32\(1.5\)"),
+        (lambda x: (x, 1, 4), "by is 1, which CuPy passes as int64"),
+        (lambda x: (x, np.float32(1), np.int16(4)), "passes as int16"),
+        (lambda x: (x, np.float32(1), 4.0), "passes as float64"),
+        (lambda x: (x.get(), np.float32(1), 4), "x is on the host"),
+        (lambda x: (x.astype("d"), np.float32(1), 4), r"x holds float64, and the kernel's parameter is float\*"),
+        (lambda x: (x.astype("i"), np.float32(1), 4), r"Make it x.astype\(np.float32\)"),
+        (lambda x: (7, np.float32(1), 4), r"give it an array on a GPU"),
+        (lambda x: (x, x, 4), "by is an array, and the kernel's parameter is float"),
+        (lambda x: (x, np.float32(1)), "takes 3 arguments, got 2"),
+        (lambda x: (x, "1", 4), "float takes a number"),
+    ],
+)  # fmt: skip
+def test_what_a_card_would_take_for_something_else(args, text):
+    with pytest.raises(TypeError, match=text):
+        simgpu.RawKernel(ADD, "add")((1,), (4,), args(zeros()))
+
+
+def test_numbers_are_passed_as_cupy_passes_them():
+    """An int is an int64, of which a card takes the four bytes that it wants."""
+    x = zeros()
+    kernel = simgpu.RawKernel(ADD, "add")
+    kernel((1,), (4,), (x, np.float32(1), 3))
+    kernel((1,), (4,), (x, np.float32(1), np.uint32(2)))
+    kernel((1,), (4,), (x, np.float32(1), 2**32 + 1))
+    assert x.tolist() == [3, 2, 1, 0]
+    with pytest.warns(UserWarning, match="takes 3 arguments, got 4: a card doesn't look"):
+        kernel((1,), (4,), (x, np.float32(1), 4, 5))
+    code = """
+    struct Line { float slope; int more; };
+    extern "C" __global__ void f(float* x, Line line, bool is_on, const float* none) {
+        if (is_on && !none) x[threadIdx.x] = line.slope * threadIdx.x + line.more;
+    }"""
+    line = np.array((0.5, 10), np.dtype([("a", "f"), ("b", "i")]))
+    simgpu.RawKernel(code, "f")((1,), (4,), (x, line, True, None))
+    assert x.tolist() == [10, 10.5, 11, 11.5]
+
+
+def test_pointers_of_other_types():
+    code = """extern "C" __global__ void f(const float2* x, void* out) {
+        double* made = (double*)out;
+        made[threadIdx.x] = x[threadIdx.x].x * 10 + x[threadIdx.x].y;
+    }"""
+    x, out = simgpu.asarray(np.array([1 + 2j, 3 + 4j], np.complex64)), zeros(2, "d")
+    simgpu.RawKernel(code, "f")((1,), (2,), (x, out))
+    assert out.tolist() == [12, 34]
+    simgpu.RawKernel(code, "f")((1,), (2,), (simgpu.asarray(np.arange(4, dtype="f").reshape(2, 2)), out))
+    assert out.tolist() == [1, 23]
+
+
+def test_strides_are_the_kernels_own_business():
+    """A pointer is where the array begins: what lies after it in memory is its elements in the memory's order."""
+    x = simgpu.asarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+    out = zeros(6)
+    code = 'extern "C" __global__ void f(const float* x, float* out) { out[threadIdx.x] = x[threadIdx.x]; }'
+    simgpu.RawKernel(code, "f")((1,), (6,), (simgpu.asfortranarray(x), out))
+    assert out.tolist() == [0, 3, 1, 4, 2, 5]
+    simgpu.RawKernel(code, "f")((1,), (5,), (x[:, 1:], out))
+    assert out.tolist() == [1, 2, 3, 4, 5, 5]
+
+
+def test_the_sizes_of_a_launch():
+    code = """extern "C" __global__ void f(unsigned int* x) {
+        int i = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * (blockIdx.x + gridDim.x * blockIdx.y));
+        x[i] = threadIdx.y * 100 + blockIdx.y * 10 + gridDim.z;
+    }"""
+    x = zeros(24, "I")
+    kernel = simgpu.RawKernel(code, "f")
+    kernel((2, 3), (2, 2), (x,))
+    assert x.get().reshape(3, 2, 2, 2)[2, 1].tolist() == [[21, 21], [121, 121]]
+    assert kernel.figures.threads == 24
+    for grid, block in ((2, (2,)), ((2,), [2])):
+        with pytest.raises(TypeError, match="expected tuple"):
+            kernel(grid, block, (x,))
+    with pytest.raises(simgpu.jit.TooMuch, match="2,048 threads a block"):
+        kernel((1,), (2048,), (x,))
+
+
+def test_it_can_be_pickled_and_copied():
+    x = zeros()
+    kernel = simgpu.RawKernel(ADD, "add")
+    for other in (kernel, pickle.loads(pickle.dumps(kernel)), copy.deepcopy(kernel)):
+        other((1,), (4,), (x, np.float32(1), 4))
+    assert x.tolist() == [3] * 4
+
+
+def test_attributes():
+    code = """__constant__ float table[3] = {1, 2, 3};
+    extern "C" __global__ void f(float* x) {
+        __shared__ float part[32];
+        extern __shared__ float more[];
+        part[threadIdx.x] = more[threadIdx.x] = table[0];
+        x[threadIdx.x] = part[threadIdx.x];
+    }"""
+    kernel = simgpu.RawKernel(code, "f")
+    found = kernel.attributes
+    assert (found["shared_size_bytes"], found["const_size_bytes"], found["max_threads_per_block"]) == (128, 12, 1024)
+    assert 16 < kernel.num_regs < 256 and kernel.max_dynamic_shared_size_bytes == 48 * 1024
+    x = zeros(32)
+    with pytest.raises(simgpu.jit.TooMuch, match="65,536 bytes of shared memory; a block has 49,152"):
+        kernel((1,), (32,), (x,), shared_mem=65536)
+    kernel.max_dynamic_shared_size_bytes = 90_000
+    kernel((1,), (32,), (x,), shared_mem=65536)
+    assert x.tolist() == [1] * 32
+    with pytest.raises(raw.CUDADriverError, match="INVALID_VALUE"):
+        kernel.max_dynamic_shared_size_bytes = 10**6
+
+
+def test_variables_outside_of_functions_keep_their_values():
+    code = """__device__ int count;
+    extern "C" __global__ void f(int* x) { x[threadIdx.x] = atomicAdd(&count, 1); }"""
+    module, x = simgpu.RawModule(code=code), zeros(3, "i")
+    for first in (0, 3):
+        module.get_function("f")((1,), (3,), (x,))
+        assert sorted(x.tolist()) == [first, first + 1, first + 2]
+    with pytest.raises(NotImplementedError, match="count: a program can't write"):
+        module.get_global("count")
+
+
+def test_a_launch_is_counted():
+    x = zeros(1000)
+    kernel = simgpu.RawKernel(ADD, "add")
+    kernel((1,), (32,), (x, np.float32(1), 32))
+    with simgpu.receipt() as r:
+        kernel((1,), (32,), (x, np.float32(1), 32))
+    assert r.launches == 1 and "add" in str(r)
+    assert kernel.figures.sectors == 8
+    stream = simgpu.cuda.Stream()
+    kernel((1,), (32,), (x, np.float32(1), 32), stream=stream)
+    assert x[0] == 3
+
+
+def test_cublas():
+    from simgpu import cublas
+
+    x, y = simgpu.asarray(np.array([3.0, -4])), simgpu.asarray(np.array([1.0, 2]))
+    z = simgpu.asarray(np.array([1 + 2j, 3j]))
+    assert [float(v) for v in (cublas.nrm2(x), cublas.asum(x), cublas.dot(x, y), cublas.asum(z))] == [5, 7, -5, 6]
+    assert (complex(cublas.dotu(z, z)), complex(cublas.dotc(z, z))) == (-12 + 4j, 14)
+    cublas.axpy(2, x, y)
+    cublas.scal(10, y)
+    assert y.tolist() == [70, -60]
+    with pytest.raises(ValueError, match="must be a 1D array"):
+        cublas.nrm2(simgpu.zeros((2, 2)))
+    with pytest.raises(NotImplementedError, match="cupy.cublas.gemm isn't simulated"):
+        cublas.gemm  # noqa: B018
