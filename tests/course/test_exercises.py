@@ -366,6 +366,19 @@ def test_a_guess_that_could_not_be_written_is_not_said_to_be_kept(notebook, monk
     assert guesses._box()("02-C", guesses.question("02-C"), "d").written
 
 
+def test_where_a_wall_listens_a_guess_may_be_changed(monkeypatch):
+    pytest.importorskip("anywidget")
+    heard = []
+    monkeypatch.setattr(progress, "listeners", [lambda: heard.append(progress.read()["guesses"]["02-C"])])
+    box = guesses._box()("02-C", guesses.question("02-C"), "")
+    box.chosen = "a"
+    box.chosen = "b"
+    assert heard == ["a", "b"] and box.kept == "b" and box.votes
+    monkeypatch.setattr(progress, "listeners", [])
+    box = guesses._box()("02-C", guesses.question("02-C"), "b")
+    assert not box.votes
+
+
 def test_a_check_has_a_face_with_the_same_words_and_joy_once(notebook, monkeypatch):
     code = "from fluxlite_course import check; check({!r}, {})"
     data = shown(monkeypatch, code.format("99.2", "lambda x: x"))
