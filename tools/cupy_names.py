@@ -58,9 +58,19 @@ def names_written_in(name: str) -> list[str]:
     for part in ast.parse(file_of(name).read_text(encoding="utf-8")).body:
         if isinstance(part, ast.ImportFrom) and (part.module or "").startswith("cupy"):
             found += [alias.asname or alias.name for alias in part.names]
+            if part.names[0].name == "*":
+                found += _all_of(part.module or "")
         elif isinstance(part, (ast.FunctionDef, ast.ClassDef)):
             found.append(part.name)
     return sorted(key for key in found if key[0] not in "_*")
+
+
+def _all_of(name: str) -> list[str]:
+    """A module's ``__all__``, as it's written."""
+    for part in ast.parse(file_of(name).read_text(encoding="utf-8")).body:
+        if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name) and part.targets[0].id == "__all__":
+            return list(ast.literal_eval(part.value))
+    return []
 
 
 def is_its_own(value: object) -> bool:

@@ -4,13 +4,15 @@
 they launch: *from source*, as read in CuPy's, or *guessed*. Sparse matrices are written by hand, in `sparse/`.
 """
 
+import importlib
 import sys
 from types import ModuleType
 from typing import Any
 
 from ... import surface
 from ...memory import Stored
-from ...surface import getter, lister, note_missing
+from ...surface import attribute_error, getter, lister, note_missing
+from ...words import word_set
 
 try:
     import scipy
@@ -38,5 +40,14 @@ def get_array_module(*args: Any) -> ModuleType:
     return scipy
 
 
-__getattr__ = getter(__name__)
+PARTS = word_set("fft fftpack interpolate linalg ndimage signal spatial special stats")
+
+
+def _find(name: str) -> Any:
+    if name not in PARTS:
+        raise attribute_error(__name__, name)
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+__getattr__ = getter(__name__, _find)
 __dir__ = lister(__name__)

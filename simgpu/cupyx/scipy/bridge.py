@@ -27,6 +27,7 @@ from ...functions import ufunc
 from ...launches import Commands
 from ...memory import LACKING_DTYPES, Stored, root_of
 from ...places import current_card, device_among, one_device
+from ...polynomials import poly1d
 from ...refusals import refusal
 from ...surface import attribute_error, getter
 from ...words import Unsupported, word_set
@@ -34,7 +35,7 @@ from ...words import Unsupported, word_set
 # What's always the host's: no array of a GPU is expected there, and a host array isn't refused.
 OF_HOST = word_set("""
     axes axis s n size sigma order shape shift zoom mode cval origin origin1 origin2 angle reshape output_shape offset
-    norm type fs nperseg noverlap nfft N Wn M num up down deg shape structure_shape iterations sampling x_range index
+    norm type fs nperseg noverlap nfft N Wn M num up down deg shape structure_shape iterations sampling x_range
     spacing truncate radius connectivity rank sizes border_value width height distance threshold prominence plateau_size
 """)
 
@@ -111,12 +112,22 @@ class Call:
             return x.host_values
         if isinstance(x, Wrapped):
             return x.scipys()
+        if isinstance(x, poly1d):
+            return np.poly1d(x.coeffs.host_values)
         if isinstance(x, (list, tuple)):
             parts = [self.plain(part) for part in x]
             if hasattr(x, "_fields"):
                 return type(x)(*parts)
             return type(x)(parts)
         return x
+
+    def callback(self, function: Callable) -> Callable:
+        """A program's function, which gets arrays of the GPU where SciPy calls it with its own."""
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            return self.plain(function(*map(self.ours, args), **kwargs))
+
+        return called
 
     def compute(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
         """What SciPy makes of plain arguments, as it is."""
@@ -145,6 +156,9 @@ class Call:
         for wrapper in WRAPPERS:
             if (found := wrapper(result, self, made)) is not None:
                 return found
+        if type(result).__name__ == "Bunch" and type(result).__module__.startswith("scipy."):
+            for key, value in vars(result).items():
+                setattr(result, key, self.ours(value, made))
         return result
 
     def array(self, values: np.ndarray, made: list[Any]) -> Any:
@@ -172,23 +186,41 @@ class Call:
 
 
 def _axes(args: dict) -> int:
-    """One kernel along each axis."""
-    first = next(iter(args.values()))
+    """How many axes a filter goes along."""
     axes = args.get("axes")
     if axes is not None:
         return max(1, np.size(axes))
-    return max(1, np.ndim(first))
+    return max(1, np.ndim(next(iter(args.values()))))
 
 
-def _weights_and_axes(args: dict) -> int:
-    """Along each axis a kernel, after its weights were made."""
-    return 2 * _axes(args)
+def _means(args: dict) -> int:
+    """Along each axis a kernel. Before it, one makes the weights, for each different size."""
+    return _axes(args) + np.unique(args.get("size", 3)).size
+
+
+def _uploads(count: int, weights: int, kernels: int) -> Commands:
+    """So many kernels, after the weights were copied there so many times."""
+    return Commands(kernels, uploads=(8 * weights,) * count)
+
+
+def _gaussian(args: dict) -> Commands:
+    """Along each axis a kernel, and weights from the host."""
+    axes = 1 if "axis" in args else _axes(args)
+    reach = int(args.get("truncate", 4.0) * float(np.max(args["sigma"])) + 0.5)
+    return _uploads(axes, 2 * reach + 1, axes)
+
+
+def _separable(args: dict) -> int:
+    """Along each axis a kernel; with a footprint, one for all."""
+    if args.get("footprint") is not None or args.get("structure") is not None:
+        return 3
+    return _axes(args)
 
 
 def _interpolated(args: dict) -> int:
     """One kernel; before it, for splines of order 2 and more, a copy and a filter along each axis."""
-    if args.get("order", 3) > 1 and args.get("prefilter", True):
-        return 2 + _axes({"input": next(iter(args.values()))})
+    if (args.get("order") or 3) > 1 and args.get("prefilter", True):
+        return 2 + max(1, np.ndim(next(iter(args.values()))))
     return 1
 
 
@@ -198,8 +230,13 @@ def _joined(args: dict) -> Commands:
 
 
 COUNTS: dict[str, Callable[[dict], Any]] = {
-    "zeros, and one for each array": _joined,
-    "one for each axis": _axes, "two for each axis": _weights_and_axes, "one, after a spline filter": _interpolated,
+    "one for each axis": _axes, "zeros, and one for each array": _joined,
+    "one for each axis, and one for each size": _means,
+    "one for each axis, and weights from the host": _gaussian,
+    "one for each axis, or three with a footprint": _separable,
+    "one for each axis, and three weights from the host": lambda args: _uploads(1, 3, 2 * _axes(args) - 1),
+    "one for each axis, and weights twice": lambda args: _uploads(2, 3, max(1, np.ndim(args["input"]))),
+    "one, after a spline filter": _interpolated,
 }  # fmt: skip
 
 
@@ -225,6 +262,9 @@ def function_of(module: str, row: Row, scipys: Callable) -> Callable:
         call = Call(name, args, kwargs)
         check(row, given, call.device)
         plain = {key: call.plain(x) for key, x in given.items()}
+        for key in CALLBACKS & plain.keys():
+            if callable(plain[key]):
+                plain[key] = call.callback(plain[key])
         result = call.compute(_by_name(scipys, parameters, positional), plain)
         made: list[Any] = []
         if row.host:
@@ -236,7 +276,10 @@ def function_of(module: str, row: Row, scipys: Callable) -> Callable:
 
     function.__name__ = function.__qualname__ = row.name
     function.__module__ = f"simgpu.cupyx.scipy.{module}"
-    function.__doc__ = f"SciPy's `{scipys.__name__}`, for arrays on a GPU: `cupyx.scipy.{name}`. Launches: {row.launches}, {row.known}."
+    function.__doc__ = (
+        f"SciPy's `{scipys.__name__}`, for arrays on a GPU: `cupyx.scipy.{name}`.\n\n"
+        f"Launches: {row.launches}, {row.known}."
+    )
     function.__signature__ = _signature(row, scipys)  # type: ignore[attr-defined]
     return function
 
@@ -295,6 +338,8 @@ def _by_name(scipys: Callable, parameters: list[str] | None, positional: tuple[s
     return called
 
 
+# Functions of the program, which SciPy calls.
+CALLBACKS = word_set("derivative derivative2 func detrend comparator")
 # What CuPy's functions take and SciPy's don't, and what changes no value.
 ONLY_CUPYS = word_set("plan texture_memory float64_coords block_params float64_distances adaptive_index_dtype nyq")
 
@@ -329,6 +374,9 @@ def check(row: Row, given: dict[str, Any], device: Any) -> None:
             continue
         if isinstance(x, np.ndarray) and (x.ndim or name == row.takes[0]):
             raise refusal(_Named(row.name), x, device, alone=True)
+    for name in ("labels", "index"):
+        if isinstance(given.get(name), (list, tuple)):
+            raise refusal(_Named(row.name), given[name], device, alone=True)
     first = given.get(row.takes[0]) if row.takes else None
     if isinstance(first, (list, tuple)) and row.takes[0] not in OF_HOST and device_among(first) is None:
         raise Unsupported(str(refusal(_Named(row.name), first, device, alone=True)))
@@ -437,9 +485,8 @@ def table(name: str) -> dict[str, Any]:
     for key, cells in found.get("functions", {}).items():
         rows[key] = Row(key, **(cells | {"takes": tuple(cells["takes"].split())}))
     methods = {key: Row(key, (), **cells) for key, cells in found.get("methods", {}).items()}
-    return {
-        "functions": rows, "methods": methods, "ufuncs": word_set(found.get("ufuncs", "")), "classes": word_set(found.get("classes", ""))
-    }  # fmt: skip
+    names = {kind: word_set(found.get(kind, "")) for kind in ("ufuncs", "classes")}
+    return {"functions": rows, "methods": methods, **names}
 
 
 def finder(module: str, scipys: str, computes: dict[str, Callable] | None = None) -> Callable[[str], Any]:

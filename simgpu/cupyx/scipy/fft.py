@@ -1,6 +1,7 @@
 """CuPy's `cupyx.scipy.fft`: Fourier, cosine and sine transforms. ``scipy.fft.set_backend`` takes this module."""
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,8 @@ def _by_scipy(computes: Callable) -> Callable:
 
     @functools.wraps(computes)
     def function(*args: Any, **kwargs: Any) -> Any:
+        if (plan := kwargs.pop("plan", None)) is not None:
+            plan.check(args[0] if args else kwargs["x"])
         with scipy.fft.set_backend("scipy", only=True):
             return computes(*args, **kwargs)
 
@@ -45,15 +48,10 @@ def __ua_function__(method: Callable, args: tuple, kwargs: dict) -> Any:
     if method.__name__ not in table("fft")["functions"]:
         return NotImplemented
     kwargs.pop("workers", None)
-    return globals_of(method.__name__)(*args, **kwargs)
+    return getattr(sys.modules[__name__], method.__name__)(*args, **kwargs)
 
 
 _find = finder(__name__, "scipy.fft", _functions)
-
-
-def globals_of(name: str) -> Any:
-    """This module's function of this name."""
-    return globals().get(name) or _find(name)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from ....surface import lister
 from ..bridge import finder
+from .filters import COMPUTES
 
-__getattr__ = finder(__name__, "scipy.signal")
+__getattr__ = finder(__name__, "scipy.signal", COMPUTES)
 __dir__ = lister(__name__)

@@ -1,7 +1,7 @@
 """Sparse matrices and arrays on a GPU: csr, csc, coo and dia. SciPy computes, with the host's values of their arrays.
 
-A matrix (`csr_matrix`) multiplies with ``*``, an array (`csr_array`) element by element. A matrix's ``data`` and indices
-are arrays of the GPU, and so is what its methods return. `METHODS` says which methods there are, and what they launch.
+A matrix (`csr_matrix`) multiplies with ``*``, an array (`csr_array`) element by element. Their ``data`` and indices are
+arrays of the GPU, and so is what their methods return. ``tables/sparse.toml`` says what a method launches.
 """
 
 import types

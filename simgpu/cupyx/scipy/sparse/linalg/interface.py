@@ -199,6 +199,9 @@ class _OfFunctions(LinearOperator):
 class _OfOperators(LinearOperator):
     """An operator made of others, which are its ``args``."""
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return object.__new__(cls)
+
     def __init__(self, *args: Any, shape: Any, dtype: Any = None) -> None:
         self.args = args
         super().__init__(args[0].dtype if dtype is None else dtype, shape)

@@ -74,15 +74,13 @@ def _solve(
     enough = max(float(atol or 0), rtol * float(size))
     maxiter = 10 * b.size if maxiter is None else maxiter
     r = b - A.matvec(x)
-    count = 0
-    for x, residual in steps(A, M, x, r):
-        count += 1
+    for count, (found, residual) in enumerate(steps(A, M, x, r), 1):
         if callback is not None:
-            callback(x)
+            callback(found)
         is_enough = bool(norm_of(residual) <= enough)  # the host waits for it
         if is_enough or count >= maxiter:
-            return x, 0 if is_enough else count
-    return x, count
+            return found, 0 if is_enough else count
+    raise AssertionError("the steps have no end")
 
 
 def _cg(A: Any, M: Any, x: Any, r: Any) -> Any:
@@ -226,6 +224,7 @@ def minres(
     """
     A, M, x, b = system(A, b, x0, M)
     maxiter = 5 * b.size if maxiter is None else maxiter
+    x = x.astype(np.result_type(x.dtype, np.float64))  # CuPy's coefficients are the host's, in double precision
     v = b - A.matvec(x) + shift * x
     z = M.matvec(v)
     beta2 = float(inner(v, z).real)

@@ -241,7 +241,8 @@ def svds(
 
 def lobpcg(
     A: Any, X: Any, B: Any = None, M: Any = None, Y: Any = None, tol: Any = None, maxiter: Any = None,
-    largest: bool = True, verbosityLevel: int = 0, retLambdaHistory: bool = False, retResidualNormsHistory: bool = False,
+    largest: bool = True, verbosityLevel: int = 0, retLambdaHistory: bool = False,
+    retResidualNormsHistory: bool = False,
 ) -> Any:  # fmt: skip
     """Some of a symmetric matrix's eigenvalues, from approximate vectors X (Knyazev, 2001)."""
     if not isinstance(X, Stored):
