@@ -68,6 +68,43 @@ def _reason(known: _Estimates, normar: float, normb: float, normx: float, atol: 
     return next((reason for reason, is_reached in reached.items() if is_reached), 0)
 
 
+class _Vectors:
+    """The vectors of the bidiagonal matrices, on the GPU: u and v, and the numbers that they were divided by."""
+
+    def __init__(self, A: Any, u: Any, x: Any) -> None:
+        self.A, self.u, self.v = A, u, np.zeros_like(x)
+        self.beta, self.alpha = float(norm_of(u)), 0.0
+        self._divide(0.0)
+
+    def advance(self) -> None:
+        """The next u, beta, v and alpha."""
+        self.u = self.A.matvec(self.v) - self.alpha * self.u
+        self.beta = float(norm_of(self.u))
+        self._divide(self.beta)
+
+    def _divide(self, beta: float) -> None:
+        if self.beta == 0:
+            return
+        self.u = self.u / self.beta
+        self.v = self.A.rmatvec(self.u) - beta * self.v
+        self.alpha = float(norm_of(self.v))
+        if self.alpha > 0:
+            self.v = self.v / self.alpha
+
+
+def _start(A: Any, b: Any, x0: Any) -> tuple[Any, Any]:
+    """The first x, and what's left of b."""
+    if b.ndim != 1 or b.size != A.shape[0]:
+        raise ValueError(f"b has incompatible dimensions: {b.shape} for a matrix of shape {A.shape}")
+    dtype = np.result_type(*[x.dtype for x in (A, b, x0) if x is not None], float)
+    if x0 is None:
+        return get("zeros")(A.shape[1], dtype=dtype), b
+    x = x0.squeeze().astype(dtype)
+    if x.shape != (A.shape[1],):
+        raise ValueError(f"x0 has incompatible dimensions: {x.shape} for a matrix of shape {A.shape}")
+    return x, b - A.matvec(x)
+
+
 def lsmr(
     A: Any, b: Any, x0: Any = None, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
     maxiter: Any = None,
@@ -79,60 +116,35 @@ def lsmr(
     """
     A = aslinearoperator(A)
     b = b.squeeze()
-    if b.ndim != 1 or b.size != A.shape[0]:
-        raise ValueError(f"b has incompatible dimensions: {b.shape} for a matrix of shape {A.shape}")
-    damp = damp or 0.0
+    x, u = _start(A, b, x0)
+    normb = float(norm_of(b))
     maxiter = 5 * min(A.shape) if maxiter is None else maxiter
     ctol = 1 / conlim if conlim and conlim > 0 else 0.0
-    u, normb = b, float(norm_of(b))
-    dtype = np.result_type(*[x.dtype for x in (A, b, x0) if x is not None], float)
-    if x0 is None:
-        x, beta = get("zeros")(A.shape[1], dtype=dtype), normb
-    else:
-        x = x0.squeeze().astype(dtype)
-        if x.shape != (A.shape[1],):
-            raise ValueError(f"x0 has incompatible dimensions: {x.shape} for a matrix of shape {A.shape}")
-        u = b - A.matvec(x)
-        beta = float(norm_of(u))
-    alpha = 0.0
-    v = np.zeros_like(x)
-    if beta > 0:
-        u = u / beta
-        v = A.rmatvec(u)
-        alpha = float(norm_of(v))
-    if alpha > 0:
-        v = v / alpha
-    known, zetabar, alphabar = _Estimates(alpha, beta), alpha * beta, alpha
+    vectors = _Vectors(A, u, x)
+    known = _Estimates(vectors.alpha, vectors.beta)
+    alphabar, zetabar = vectors.alpha, vectors.alpha * vectors.beta
     rho = rhobar = cbar = 1.0
-    sbar = zeta = 0.0
-    h, hbar = v, np.zeros_like(x)
-    normar, normx, reason, count = alpha * beta, 0.0, 0, 0
-    if normar == 0 or normb == 0:
-        return (x if normb else np.zeros_like(x)), 0, 0, beta, normar, known.normA, known.condA, normx
-    while count < maxiter:
+    sbar = zeta = normx = 0.0
+    h, hbar = vectors.v, np.zeros_like(x)
+    if zetabar == 0 or normb == 0:
+        x = x if normb else np.zeros_like(x)
+        return x, 0, 0, vectors.beta, zetabar, known.normA, known.condA, normx
+    reason = count = 0
+    while count < maxiter and not reason:
         count += 1
-        u = A.matvec(v) - alpha * u
-        beta = float(norm_of(u))
-        if beta > 0:
-            u = u / beta
-            v = A.rmatvec(u) - beta * v
-            alpha = float(norm_of(v))
-            if alpha > 0:
-                v = v / alpha
-        chat, shat, alphahat = _rotation(alphabar, damp)
+        vectors.advance()
+        chat, shat, alphahat = _rotation(alphabar, damp or 0.0)
         rhoold, rhobarold, zetaold = rho, rhobar, zeta
-        c, s, rho = _rotation(alphahat, beta)
-        thetanew, alphabar = s * alpha, c * alpha
+        c, s, rho = _rotation(alphahat, vectors.beta)
+        thetanew, alphabar = s * vectors.alpha, c * vectors.alpha
         thetabar, rhotemp = sbar * rho, cbar * rho
         cbar, sbar, rhobar = _rotation(cbar * rho, thetanew)
         zeta, zetabar = cbar * zetabar, -sbar * zetabar
         hbar = h - thetabar * rho / (rhoold * rhobarold) * hbar
         x = x + zeta / (rho * rhobar) * hbar
-        h = v - thetanew / rho * h
+        h = vectors.v - thetanew / rho * h
         known.residual(chat, shat, c, s, thetabar, rhobar, zeta, zetaold)
-        known.matrix(alpha, beta, rhobarold, rhotemp, count)
-        normar, normx = abs(zetabar), float(norm_of(x))
-        reason = _reason(known, normar, normb, normx, atol, btol, ctol)
-        if reason:
-            break
-    return x, reason or 7, count, known.normr, normar, known.normA, known.condA, normx
+        known.matrix(vectors.alpha, vectors.beta, rhobarold, rhotemp, count)
+        normx = float(norm_of(x))
+        reason = _reason(known, abs(zetabar), normb, normx, atol, btol, ctol)
+    return x, reason or 7, count, known.normr, abs(zetabar), known.normA, known.condA, normx
