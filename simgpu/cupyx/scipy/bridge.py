@@ -324,7 +324,8 @@ def _by_name(scipys: Callable, parameters: list[str] | None, positional: tuple[s
     @functools.wraps(scipys)
     def called(given: dict[str, Any]) -> Any:
         if parameters is None:
-            first = [given.pop(name) for name in positional if name in given]
+            count = next((i for i, name in enumerate(positional) if name not in given), len(positional))
+            first = [given.pop(name) for name in positional[:count]]
             return scipys(*first, **given)
         # A parameter may have another name in SciPy: then it's the one in the same place.
         named = {}
@@ -350,7 +351,9 @@ def _signature(row: Row, scipys: Callable) -> inspect.Signature | None:
         theirs = inspect.signature(scipys).parameters
     except ValueError:
         theirs = {}  # type: ignore[assignment]
-    found, kind, has_default = [], inspect.Parameter.POSITIONAL_OR_KEYWORD, False
+    found: list[inspect.Parameter] = []
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    has_default = False
     for name in row.takes:
         if name == "*":
             kind = inspect.Parameter.KEYWORD_ONLY
@@ -448,10 +451,10 @@ class Proxy(Wrapped):
         return f"<{self._name} on {self._device}>"
 
 
-_proxies: dict[type, type] = {}
+_proxies: dict[type, Any] = {}
 
 
-def proxy_of(module: str, scipys: type) -> type:
+def proxy_of(module: str, scipys: type) -> Any:
     """CuPy's class in the place of this one of SciPy's, and of those that it's made of."""
     if scipys not in _proxies:
         bases = tuple(proxy_of(module, base) for base in scipys.__bases__ if base.__module__.startswith("scipy."))
@@ -466,7 +469,7 @@ def _wrap_object(value: Any, call: Call, made: list[Any]) -> Any:
     known = next((_proxies[kind] for kind in type(value).__mro__ if kind in _proxies), None)
     if known is None:
         return None
-    found = object.__new__(proxy_of(known._name.rpartition(".")[0], type(value)))
+    found: Any = object.__new__(proxy_of(known._name.rpartition(".")[0], type(value)))
     found._object, found._device = value, call.device
     return found
 
@@ -499,7 +502,7 @@ def finder(module: str, scipys: str, computes: dict[str, Callable] | None = None
     inside = module.partition("scipy.")[2]
 
     def find(name: str) -> Any:
-        value = (computes or {}).get(name, getattr(theirs, name, None))
+        value: Any = (computes or {}).get(name, getattr(theirs, name, None))
         if name in rows["ufuncs"] and isinstance(value, np.ufunc):
             value = _element_by_element(value)
         elif name in rows["functions"] and value is not None:

@@ -36,8 +36,8 @@ def generic_filter(
     shifts = (origin,) * x.ndim if np.ndim(origin) == 0 else tuple(origin)
     before = [n // 2 + shift for n, shift in zip(chosen.shape, shifts)]
     widths = [(left, n - 1 - left) for n, left in zip(chosen.shape, before)]
-    options = {"constant_values": cval} if mode == "constant" else {}
-    padded = np.pad(x.host_values, widths, _MODES[mode], **options)
+    options: dict[str, Any] = {"constant_values": cval} if mode == "constant" else {}
+    padded = np.pad(x.host_values, widths, _MODES[mode], **options)  # type: ignore[call-overload]
     windows = np.lib.stride_tricks.sliding_window_view(padded, chosen.shape)[..., chosen]
     result = function(x.device.new(np.ascontiguousarray(windows)), axis=-1)
     if output is None:

@@ -102,6 +102,30 @@ def test_keywords_that_cupy_lacks_are_refused():
         signal.convolve(cp.asarray(X), cp.asarray(X), "full", "auto", 1)
 
 
+def test_an_argument_that_is_left_out_moves_no_other():
+    sos = scipy.signal.butter(2, 0.3, output="sos")
+    w, _ = signal.sosfreqz(cp.asarray(sos), fs=100)
+    np.testing.assert_allclose(w.get(), scipy.signal.sosfreqz(sos, fs=100)[0])
+
+
+def test_a_filter_goes_on_where_it_stopped():
+    b, a, sos = *scipy.signal.butter(3, 0.3), scipy.signal.butter(3, 0.3, output="sos")
+    x, wanted = cp.asarray(X), scipy.signal.lfilter(b, a, X)
+    past = cp.zeros((6, 6))  # three inputs and three outputs
+    first, past = signal.lfilter(cp.asarray(b), cp.asarray(a), x[:, :5], zi=past)
+    second, _ = signal.lfilter(cp.asarray(b), cp.asarray(a), x[:, 5:], zi=past)
+    np.testing.assert_allclose(cp.concatenate((first, second), 1).get(), wanted, 1e-9, 1e-12)
+    past = cp.zeros((2, 6, 4))  # for each section two inputs and two outputs
+    first, past = signal.sosfilt(cp.asarray(sos), x[:, :5], zi=past)
+    second, _ = signal.sosfilt(cp.asarray(sos), x[:, 5:], zi=past)
+    np.testing.assert_allclose(cp.concatenate((first, second), 1).get(), wanted, 1e-9, 1e-12)
+    ones, start = cp.ones(20), signal.lfilter_zi(cp.asarray(b), cp.asarray(a))
+    steady, _ = signal.lfilter(cp.asarray(b), cp.asarray(a), ones, zi=start)
+    np.testing.assert_allclose(steady.get(), 1.0)
+    steady, _ = signal.sosfilt(cp.asarray(sos), ones, zi=signal.sosfilt_zi(cp.asarray(sos)))
+    np.testing.assert_allclose(steady.get(), 1.0)
+
+
 def test_arrays_of_the_caller_are_written_to():
     x, out = cp.asarray(X), cp.zeros((6, 8))
     assert ndimage.gaussian_filter(x, 1, output=out) is out

@@ -49,6 +49,11 @@ def check_operand(name: str, x: Any, device: Any) -> None:
         )
 
 
+def _ndim(x: Any) -> int:
+    """How many axes an array or a number has."""
+    return np.ndim(x)
+
+
 def _named(name: str) -> Any:
     return types.SimpleNamespace(__name__=name)
 
@@ -104,6 +109,11 @@ class _spbase(Wrapped):  # noqa: N801  (CuPy's name)
     maxprint = 50
     _parts: tuple[str, ...] = ()  # its arrays, by SciPy's names
     _scipys: Any
+    _shape: tuple[int, ...]
+    data: Any
+    __getitem__: Any
+    __mul__: Any
+    __matmul__: Any
 
     def __init__(
         self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: int | None = None
@@ -256,7 +266,7 @@ class _spbase(Wrapped):  # noqa: N801  (CuPy's name)
     def _is_product(self, name: str, other: Any) -> bool:
         """Whether it's the product of this csr or csc matrix and a dense vector or matrix."""
         is_product = name == "__matmul__" or name == "__mul__" and isinstance(self, spmatrix)
-        return is_product and isinstance(self, _Compressed) and isinstance(other, Stored) and np.ndim(other) > 0
+        return is_product and isinstance(self, _Compressed) and isinstance(other, Stored) and _ndim(other) > 0
 
     def _times_dense(self, name: str, other: Any) -> Any:
         """CuPy first puts the matrix in order; then it's zeros and cuSPARSE's kernel: cusparse.py:1734, :1825."""
@@ -373,13 +383,13 @@ class _spbase(Wrapped):  # noqa: N801  (CuPy's name)
     __isub__ = __iadd__
 
     def __imul__(self, other: Any) -> Any:
-        if isinstance(other, (*SCALARS, Stored)) and not np.ndim(other):
+        if isinstance(other, (*SCALARS, Stored)) and not _ndim(other):
             self.data *= other
             return self
         return NotImplemented
 
     def __itruediv__(self, other: Any) -> Any:
-        if isinstance(other, (*SCALARS, Stored)) and not np.ndim(other):
+        if isinstance(other, (*SCALARS, Stored)) and not _ndim(other):
             self.data /= other
             return self
         return NotImplemented
@@ -412,7 +422,7 @@ class spmatrix:  # noqa: N801  (CuPy's name)
         return self.transpose().conj()  # type: ignore[attr-defined]
 
     def get_shape(self) -> tuple:
-        return self._shape
+        return self._shape  # type: ignore[attr-defined]
 
     def set_shape(self, shape: Any) -> None:
         self.__dict__ = self.reshape(shape).asformat(self.format).__dict__  # type: ignore[attr-defined]

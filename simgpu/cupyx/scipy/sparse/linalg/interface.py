@@ -210,8 +210,7 @@ class _OfOperators(LinearOperator):
 class _Adjoint(_OfOperators):
     def __init__(self, A: Any) -> None:
         super().__init__(A, shape=A.shape[::-1])
-        self._matvec, self._rmatvec = A._rmatvec, A._matvec
-        self._matmat, self._rmatmat = A._rmatmat, A._matmat
+        vars(self).update(_matvec=A._rmatvec, _rmatvec=A._matvec, _matmat=A._rmatmat, _rmatmat=A._matmat)
 
     def _adjoint(self) -> Any:
         return self.args[0]
@@ -224,8 +223,8 @@ def _conjugated(product: Callable) -> Callable:
 class _Transposed(_OfOperators):
     def __init__(self, A: Any) -> None:
         super().__init__(A, shape=A.shape[::-1])
-        self._matvec, self._rmatvec = _conjugated(A._rmatvec), _conjugated(A._matvec)
-        self._matmat, self._rmatmat = _conjugated(A._rmatmat), _conjugated(A._matmat)
+        vars(self).update(_matvec=_conjugated(A._rmatvec), _rmatvec=_conjugated(A._matvec))
+        vars(self).update(_matmat=_conjugated(A._rmatmat), _rmatmat=_conjugated(A._matmat))
 
 
 class _Sum(_OfOperators):
@@ -351,12 +350,14 @@ class MatrixLinearOperator(LinearOperator):
     def _matmat(self, X: Any) -> Any:
         return self.A.dot(X)
 
-    _matvec = _matmat
+    def _matvec(self, x: Any) -> Any:
+        return self.A.dot(x)
 
     def _rmatmat(self, X: Any) -> Any:
         return self.H._matmat(X)
 
-    _rmatvec = _rmatmat
+    def _rmatvec(self, x: Any) -> Any:
+        return self.H._matvec(x)
 
     def _adjoint(self) -> Any:
         if self._adjoint_of_A is None:
@@ -373,7 +374,14 @@ class IdentityOperator(LinearOperator):
     def _matvec(self, x: Any) -> Any:
         return x
 
-    _rmatvec = _matmat = _rmatmat = _matvec
+    def _matmat(self, X: Any) -> Any:
+        return X
+
+    def _rmatvec(self, x: Any) -> Any:
+        return x
+
+    def _rmatmat(self, X: Any) -> Any:
+        return X
 
     def _adjoint(self) -> Any:
         return self
@@ -386,7 +394,7 @@ def aslinearoperator(A: Any) -> LinearOperator:
     if isinstance(A, Stored):
         if A.ndim > 2:  # type: ignore[attr-defined]
             raise ValueError(f"array must have ndim <= 2, got {in_words(A)}")
-        return MatrixLinearOperator(np.atleast_2d(A))
+        return MatrixLinearOperator(np.atleast_2d(A))  # type: ignore[call-overload]
     if isinstance(A, Sparse):
         return MatrixLinearOperator(A)
     if not isinstance(A, np.ndarray) and hasattr(A, "shape") and hasattr(A, "matvec"):

@@ -84,7 +84,8 @@ def _solve(
 
 
 def _cg(A: Any, M: Any, x: Any, r: Any) -> Any:
-    p = rho = None
+    p: Any = None
+    rho: Any = None
     while True:
         z = M.matvec(r)
         before, rho = rho, inner(r, z)
@@ -105,7 +106,10 @@ def cg(
 
 
 def _cgs(A: Any, M: Any, x: Any, r: Any) -> Any:
-    shadow, rho, p, q = r, None, None, None
+    shadow = r
+    rho: Any = None
+    p: Any = None
+    q: Any = None
     while True:
         before, rho = rho, inner(shadow, r)
         if before is None:
@@ -132,10 +136,12 @@ def cgs(
 
 
 def _bicgstab(A: Any, M: Any, x: Any, r: Any) -> Any:
-    shadow, rho, p, v, alpha, omega = r, None, None, None, None, None
+    shadow = r
+    rho: Any = None
+    p = v = alpha = omega = rho
     while True:
         before, rho = rho, inner(shadow, r)
-        p = r if before is None else r + rho / before * (alpha / omega) * (p - omega * v)  # type: ignore[operator]
+        p = r if before is None else r + rho / before * (alpha / omega) * (p - omega * v)
         y = M.matvec(p)
         v = A.matvec(y)
         alpha = rho / inner(shadow, v)
