@@ -216,8 +216,8 @@ class _spbase(Wrapped):  # noqa: N801  (CuPy's name)
 
     def _change(self, name: str, args: tuple, kwargs: dict) -> None:
         call = Call(f"sparse.{self.format}.{name.strip('_')}", (self, *args), kwargs)
-        if name != "setdiag":  # CuPy moves a list or a host array there itself
-            for x in args[name == "__setitem__" :]:  # a key may be the host's
+        if name not in ("setdiag", "__setitem__"):  # where CuPy moves a list or a host array to the GPU by itself
+            for x in args:
                 check_operand(name, x, call.device)
         theirs = self.scipys()
         call.compute(getattr(theirs, name), *[call.plain(x) for x in args], **kwargs)
@@ -382,7 +382,7 @@ class _spbase(Wrapped):  # noqa: N801  (CuPy's name)
 
     __isub__ = __iadd__
 
-    def __imul__(self, other: Any) -> Any:
+    def __imul__(self, other: Any) -> Any:  # type: ignore[misc]
         if isinstance(other, (*SCALARS, Stored)) and not _ndim(other):
             self.data *= other
             return self
