@@ -148,6 +148,7 @@ def ours(name: str) -> types.ModuleType | None:
             found = importlib.import_module(".".join(["simgpu.cupyx", *rest]))
             if rest[:1] == ["scipy"] and found.__name__ not in _known:
                 _known.add(found.__name__)
+                vars(found).setdefault("_scipy_available", True)  # tests ask for it
                 _without_an_inside(found)
             return found
     except (ImportError, AttributeError, NotImplementedError):

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ...functions import on_device
 from ...words import in_words
 
 KINDS = ("C2C", "R2C", "C2R")
@@ -32,8 +31,7 @@ class Plan:
 
 
 def get_fft_plan(a: Any, shape: Any = None, axes: Any = None, value_type: str = "C2C") -> Plan:
-    """A plan of cuFFT for arrays like `a`. Raises `ValueError` for what cuFFT makes none."""
-    a = on_device(get_fft_plan, a)
+    """A plan of cuFFT for arrays like `a`, wherever it is. Raises `ValueError` for what cuFFT makes none."""
     if not a.flags.forc:
         raise ValueError("get_fft_plan takes an array that lies in one piece")
     shape = (shape,) if isinstance(shape, int) else shape
