@@ -95,6 +95,20 @@ def test_diagonals_are_transposed_by_way_of_csr():
     same(ours @ cp.asarray(A[0]), theirs @ A[0])
 
 
+def test_a_number_on_the_gpu_multiplies_only_coo():
+    number = cp.asarray(2.0)
+    ours, theirs = both("coo")
+    same(ours.dot(number), theirs * 2)
+    with pytest.raises(ValueError):
+        ours.tocsr().dot(number)
+
+
+def test_elements_are_set_from_the_host():
+    ours, _ = both("csr", values=np.ones((3, 3)))
+    ours[np.array([0, 1]), np.array([1, 2])] = np.array([5.0, 6.0])
+    assert ours.toarray().tolist() == [[1, 5, 1], [1, 1, 6], [1, 1, 1]]
+
+
 def test_memory_is_shared_with_the_arrays_that_a_matrix_is_made_of():
     data, indices, indptr = (cp.asarray(x) for x in (np.ones(2), np.array([0, 1], "i"), np.array([0, 1, 2], "i")))
     m = sparse.csr_matrix((data, indices, indptr), shape=(2, 2))

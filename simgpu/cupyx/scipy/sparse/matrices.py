@@ -540,6 +540,12 @@ class _Coordinates(_spbase):
     def __getitem__(self, key: Any) -> Any:
         return self.tocsr()[key]  # type: ignore[attr-defined]
 
+    def dot(self, other: Any) -> Any:
+        """``self @ other``, or ``self * other`` with a number, also one on the GPU: csr and csc refuse that."""
+        if isinstance(other, Stored) and not _ndim(other):
+            return self * other
+        return super().dot(other)
+
     @property
     def coords(self) -> tuple:
         """The places of the numbers along each axis."""
