@@ -458,7 +458,10 @@ def proxy_of(module: str, scipys: type) -> Any:
     """CuPy's class in the place of this one of SciPy's, and of those that it's made of."""
     if scipys not in _proxies:
         bases = tuple(proxy_of(module, base) for base in scipys.__bases__ if base.__module__.startswith("scipy."))
-        parts = {"_scipys_class": scipys, "_name": f"{module}.{scipys.__name__}", "__doc__": scipys.__doc__}
+        parts = {"_scipys_class": scipys, "_name": f"{module}.{scipys.__name__}", "__doc__": ""}
+        parts["__doc__"] = (
+            f"SciPy's `{scipys.__name__}`, with arrays on a GPU: `cupyx.scipy.{module}.{scipys.__name__}`."
+        )
         parts["__module__"] = f"simgpu.cupyx.scipy.{module}"
         _proxies[scipys] = type(scipys.__name__, bases or (Proxy,), parts)
     return _proxies[scipys]
