@@ -177,6 +177,7 @@ def cupy_tests(session: nox.Session) -> None:
 def clients(session: nox.Session) -> None:
     """Other projects' tests for CuPy with simgpu in its place, from a folder with their sources: -- ../clients dask."""
     session.install("pytest", "pytest-timeout", "hypothesis", "ndindex", "scipy", "scikit-learn", "dask", "opt_einsum")
+    session.install("numba", "pywavelets", "sympy", "tqdm")  # for PyLops and sigpy
     session.run("python", "tools/clients.py", *session.posargs)
 
 

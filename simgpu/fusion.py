@@ -22,6 +22,9 @@ _OTHERS = word_set("""
 """)
 
 
+ELEMENT_BY_ELEMENT: set[str] = set()  # ufuncs that aren't NumPy's: `cupyx.scipy.special` enters its own
+
+
 def fuse(function: Any = None, kernel_name: str | None = None) -> Any:
     """One launch for all that a function does element by element, and for a reduction (`cupy.fuse`), as a decorator.
 
@@ -79,7 +82,9 @@ def _in_one_launch(function: Callable, name: str, args: tuple, arrays: dict[int,
     work = []
 
     def note(called: str, nbytes: float = 0, operations: float = 0.0, *rest: Any) -> None:
-        if called not in _OTHERS and (called == "matmul" or not isinstance(getattr(np, called, None), np.ufunc)):
+        if called not in _OTHERS | ELEMENT_BY_ELEMENT and (
+            called == "matmul" or not isinstance(getattr(np, called, None), np.ufunc)
+        ):
             raise TypeError(f"fuse, {name}: {called} can't be part of one launch, which computes element by element")
         work.append(operations)
 

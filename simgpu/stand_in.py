@@ -87,7 +87,12 @@ class Finder:
                 return None
             raise ModuleNotFoundError(f"{name} isn't simulated: CuPy has it, and simgpu lacks it", name=name)
         spec = importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
-        spec.origin = importlib.import_module(ours).__file__
+        try:
+            spec.origin = importlib.import_module(ours).__file__
+        except ModuleNotFoundError:  # what computes it isn't installed, as SciPy for cupyx.scipy
+            if _only_asks():
+                return None
+            raise
         return spec
 
     def create_module(self, spec: Any) -> ModuleType:

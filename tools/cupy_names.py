@@ -6,7 +6,10 @@ Only names are kept: what they do is written in our own words.
 """
 
 import argparse
+import ast
+import contextlib
 import importlib
+import importlib.util
 import pkgutil
 import textwrap
 import types
@@ -21,12 +24,21 @@ PACKAGES = ("cupy", "cupyx")
 def modules(name: str) -> Iterator[str]:
     """A module and all that are in it, by name. Those that need a library of CUDA's count, too."""
     yield name
-    try:
-        found = importlib.import_module(name)
-    except ImportError:
-        return
-    for _, part, _ in pkgutil.iter_modules(getattr(found, "__path__", [])):
-        yield from modules(f"{name}.{part}")
+    with contextlib.suppress(ImportError):  # an imported module is a name of its package
+        importlib.import_module(name)
+    if (file := file_of(name)).name == "__init__.py":
+        for _, part, _ in pkgutil.iter_modules([str(file.parent)]):
+            yield from modules(f"{name}.{part}")
+
+
+def file_of(name: str) -> Path:
+    """Where this module is, even if it can't be imported. A package's is its ``__init__.py``."""
+    first, *rest = name.split(".")
+    found = importlib.util.find_spec(first)
+    folder = Path(found.origin).parent.joinpath(*rest)
+    if folder.is_dir():
+        return folder / "__init__.py"
+    return folder.with_suffix(".py")
 
 
 def names_in(name: str) -> list[str]:
@@ -34,8 +46,31 @@ def names_in(name: str) -> list[str]:
     try:
         found = vars(importlib.import_module(name))
     except ImportError:
-        return []
+        return names_written_in(name)
     return [key for key, value in sorted(found.items()) if key[0] != "_" and is_its_own(value)]
+
+
+def names_written_in(name: str) -> list[str]:
+    """What a module imports from CuPy, and defines, as it's written: for one that needs a library of CUDA's."""
+    if not name.startswith("cupyx.scipy") or not file_of(name).is_file():
+        return []
+    found = []
+    for part in ast.parse(file_of(name).read_text(encoding="utf-8")).body:
+        if isinstance(part, ast.ImportFrom) and (part.module or "").startswith("cupy"):
+            found += [alias.asname or alias.name for alias in part.names]
+            if part.names[0].name == "*":
+                found += _all_of(part.module or "")
+        elif isinstance(part, (ast.FunctionDef, ast.ClassDef)):
+            found.append(part.name)
+    return sorted(key for key in found if key[0] not in "_*")
+
+
+def _all_of(name: str) -> list[str]:
+    """A module's ``__all__``, as it's written."""
+    for part in ast.parse(file_of(name).read_text(encoding="utf-8")).body:
+        if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name) and part.targets[0].id == "__all__":
+            return list(ast.literal_eval(part.value))
+    return []
 
 
 def is_its_own(value: object) -> bool:
@@ -65,7 +100,7 @@ def text() -> str:
         "[names]",
     ]
     for module in found:
-        names = [] if is_private(module) or module.startswith("cupyx.scipy") else names_in(module)
+        names = [] if is_private(module) else names_in(module)
         if names:
             lines += [f'"{module}" = """', *textwrap.wrap(" ".join(names), 118), '"""']
     return "\n".join(lines) + "\n"

@@ -32,6 +32,8 @@ import pytest
 FOLDERS = [
     "core", "creation", "manipulation", "indexing", "math", "logic", "binary", "sorting", "statistics", "linalg", "fft",
     "padding", "functional", "lib", "misc", "../cupyx_tests/jit",
+    *[f"../cupyx_tests/scipy_tests/{name}" for name in ("sparse", "signal", "fft", "linalg", "special", "ndimage")],
+    *[f"../cupyx_tests/scipy_tests/{name}" for name in ("fftpack", "stats", "interpolate", "spatial")],
 ]  # fmt: skip
 DRAWN, SEED, SECONDS = 6, 0, 60
 CARDS, CARD = 4, "NVIDIA A100"  # simulated, for tests that need several
@@ -128,6 +130,9 @@ class Finder:
         pass
 
 
+_known: set[str] = set()  # those of ours that were found
+
+
 def ours(name: str) -> types.ModuleType | None:
     """simgpu's module for this one of cupy's, if there is one."""
     import simgpu
@@ -140,7 +145,12 @@ def ours(name: str) -> types.ModuleType | None:
                 found = getattr(found, part)
             return found if isinstance(found, types.ModuleType) else None
         if first == "cupyx":
-            return importlib.import_module(".".join(["simgpu.cupyx", *rest]))
+            found = importlib.import_module(".".join(["simgpu.cupyx", *rest]))
+            if rest[:1] == ["scipy"] and found.__name__ not in _known:
+                _known.add(found.__name__)
+                vars(found).setdefault("_scipy_available", True)  # tests ask for it
+                _without_an_inside(found)
+            return found
     except (ImportError, AttributeError, NotImplementedError):
         pass
     return None
@@ -245,13 +255,20 @@ def why_not(name: str, text: str) -> str:
     return "CuPy's inside: CUB, cuTENSOR, plans, caches, flags" if "does not apply: " in text else ""
 
 
+def folder_of(name: str) -> str:
+    """The folder that a test counts for: ``math_tests``, or ``scipy_tests/linalg_tests``."""
+    parts = [part for part in name.split("/") if part.endswith("_tests") and part[:4] != "cupy"]
+    if parts[:1] == ["scipy_tests"]:
+        return "/".join(parts[:2])
+    return next(iter(parts), name)
+
+
 def table(ends: dict[str, tuple[str, str]]) -> str:
     """What passed and what failed, by folder, as a table of Markdown."""
     rows = ["| folder | passed | failed | of what applies | doesn't apply | skipped |", "|---|---|---|---|---|---|"]
     folders: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
     for name, (end, _) in ends.items():
-        folder = next((part for part in name.split("/") if part.endswith("_tests") and part[:4] != "cupy"), name)
-        folders[folder][end if end in ("passed", "failed", "skipped") else "not"] += 1
+        folders[folder_of(name)][end if end in ("passed", "failed", "skipped") else "not"] += 1
     total = sum(folders.values(), collections.Counter())
     for folder, counts in [*sorted(folders.items()), ("**all**", total)]:
         applies = counts["passed"] + counts["failed"]

@@ -73,4 +73,9 @@ def get_runtime_info(*, full: bool = False) -> RuntimeInfo:
 def __getattr__(name: str) -> Any:
     if name in ("jit", "profiler", "time"):
         return importlib.import_module({"jit": "simgpu.jit"}.get(name, f"{__name__}.{name}"))
+    if name == "scipy":
+        try:
+            return importlib.import_module(f"{__name__}.scipy")
+        except ModuleNotFoundError as error:  # SciPy isn't there, and the error says so
+            raise Missing(str(error)) from None
     raise Missing(f"cupyx.{name} isn't simulated")

@@ -98,13 +98,13 @@ def test_each_process_of_xdist_counts_and_the_report_adds_them_up(project):
 
 SILENT = {
     "an import that fails": (
-        "try:\n    import cupyx.scipy.sparse as sparse\nexcept ImportError:\n    sparse = None\n"
+        "try:\n    import cupyx.distributed.array as sparse\nexcept ImportError:\n    sparse = None\n"
         "@pytest.mark.skipif(sparse is None, reason='not here')\ndef test_it():\n    assert cp.ones(2).sum() == 2",
         "test_it.py::test_it: skipped, not here",
     ),
     "importorskip": (
-        "sparse = pytest.importorskip('cupyx.scipy.sparse')\ndef test_it():\n    assert cp.ones(2).sum() == 2",
-        "test_it.py: skipped, could not import 'cupyx.scipy.sparse'",
+        "sparse = pytest.importorskip('cupyx.distributed.array')\ndef test_it():\n    assert cp.ones(2).sum() == 2",
+        "test_it.py: skipped, could not import 'cupyx.distributed.array'",
     ),
     "a name that isn't there": (
         "@pytest.mark.skipif(not hasattr(cp, 'byte_bounds'), reason='old')\n"
@@ -112,10 +112,10 @@ SILENT = {
         "cupy.byte_bounds, first by test_it.py:",
     ),
     "a list of what's there": (
-        "BACKENDS = ['numpy']\ntry:\n    import cupyx.scipy.ndimage\n    BACKENDS.append('cupy')\n"
+        "BACKENDS = ['numpy']\ntry:\n    import cupyx.distributed\n    BACKENDS.append('cupy')\n"
         "except ImportError:\n    pass\n@pytest.mark.parametrize('name', BACKENDS)\n"
         "def test_it(name):\n    assert name == 'numpy'",
-        "cupyx.scipy, first by test_it.py:5 (tests): import cupyx.scipy.ndimage",
+        "cupyx.distributed, first by test_it.py:5 (tests): import cupyx.distributed",
     ),
     "a search for hardware": (
         "import shutil\n@pytest.mark.skipif(not shutil.which('no-nvidia-smi'), reason='needs a GPU')\n"

@@ -1,0 +1,8 @@
+"""CuPy's `cupyx.scipy.signal`: SciPy computes it. The table says which functions there are."""
+
+from ....surface import lister
+from ..bridge import finder
+from .filters import COMPUTES
+
+__getattr__ = finder(__name__, "scipy.signal", COMPUTES)
+__dir__ = lister(__name__)
