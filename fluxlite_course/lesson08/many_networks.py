@@ -55,6 +55,7 @@ def train_all(kernel: Any, arrays: Sequence[Any], epochs: int) -> Seconds:
             if np.array_equal(fl.cpu(weights), before):
                 kernel[len(rates), THREADS](*arrays, epochs)
                 seconds = kernel.figures.seconds
+                bar.total = bar.n  # where steps are missing, tqdm's bar in a notebook would stay, in red
                 break
     return Seconds(seconds, "simulated", kernel.figures.card.name)
 
