@@ -119,7 +119,9 @@ class Program:
 
     def now(self, time: float) -> Now:
         """What's going on at this time."""
-        host, gpu = ("is done",) * 2 if time >= self.end else ("has asked for all", "waits for orders")
+        host, gpu = "has asked for all", "waits for orders"
+        if time >= self.end:
+            host = gpu = "goes on" if self.more else "is done"
         at = ""
         line = self.lines[max((n for n, moment in enumerate(self.moments) if moment.asked <= time), default=0)]
         for bar, n in self.bars:

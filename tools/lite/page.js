@@ -302,6 +302,24 @@ async function follow_links() {
     }, true);
 }
 
+// The logo leads to the page with all lessons, not to JupyterLite's list of files.
+document.addEventListener("click", (event) => {
+    if (!event.target.closest?.("#jp-NotebookLogo, #jp-MainLogo")) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    location.assign(root);
+}, true);
+
+// In two tabs at once, each would write over what the other has written.
+async function say_if_open_elsewhere() {
+    const path = new URLSearchParams(location.search).get("path");
+    if (!path) return;
+    await navigator.locks.request(`fluxlite open ${path}`, { ifAvailable: true }, (lock) => {
+        if (lock) return new Promise(() => {}); // held until this tab is closed
+        say("This lesson is open in another tab, too. Write in one of them only: the last one that saves wins.");
+    });
+}
+
 // -- all your work, in one file ---------------------------------------------------------------------------------------
 
 async function all_work(contents, folder = "") {
@@ -428,4 +446,5 @@ document.addEventListener("DOMContentLoaded", () => {
     offer_hand_ins().catch(complain);
     watch_saves().catch(complain);
     follow_links().catch(complain);
+    say_if_open_elsewhere().catch(complain);
 });

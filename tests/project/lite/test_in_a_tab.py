@@ -260,6 +260,10 @@ def test_two_tabs_and_one_that_is_killed_lose_nothing_that_was_confirmed(visit, 
     for page in (first, second):
         page.wait_for_function("window.done", timeout=PATIENCE)
     assert set(record(first)["guesses"]) >= {f"{name}-{i}" for name in ("one", "two") for i in range(25)}
+    third = one.browser.new_page()
+    third.goto(address_of(site, "05-waiting-for-the-gpu"))
+    third.get_by_text("This lesson is open in another tab, too").wait_for(timeout=PATIENCE)
+    third.close()
 
     second.close()
     first.evaluate(
