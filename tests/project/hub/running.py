@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -315,6 +316,35 @@ class Session:
     def save(self) -> None:
         body = {"type": "notebook", "format": "json", "content": self.content}
         self.learner.ask("PUT", f"contents/{self.file}", body)
+
+
+class Terminal:
+    """A terminal in a learner's or the teacher's JupyterLab, over its websocket."""
+
+    def __init__(self, learner: Learner) -> None:
+        from websocket import create_connection
+
+        name = learner.ask("POST", "terminals")["name"]
+        address = f"{learner.address}/terminals/websocket/{name}".replace("http", "ws", 1)
+        self.socket = create_connection(address, header={"Authorization": f"token {learner.token}"}, timeout=WAIT)
+        self.shown = ""
+
+    def type(self, text: str) -> None:
+        """Type a text; what was shown before is forgotten."""
+        self.shown = ""
+        self.socket.send(json.dumps(["stdin", text]))
+
+    def until(self, pattern: str) -> re.Match[str]:
+        """Read on until a pattern is there."""
+        while not (found := re.search(pattern, self.shown)):
+            kind, *said = json.loads(self.socket.recv())
+            assert kind != "disconnect", self.shown
+            if kind == "stdout":
+                self.shown += said[0]
+        return found
+
+    def close(self) -> None:
+        self.socket.close()
 
 
 def _output(kind: str, said: dict[str, Any]) -> dict[str, Any]:
