@@ -139,6 +139,20 @@ def test_what_cannot_be_read_is_named_and_nothing_else_is_opened(drive):
     assert room.remarks == before  # each is named once, until it changes
 
 
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="no folder is closed to this account")
+def test_a_folder_that_cannot_be_opened_is_named_once(drive):
+    folder = Folder(drive.path)
+    drive.write("ada", "1", guesses={"02-A": "c"})
+    drive.write("eve", "2", guesses={"02-A": "c"})
+    (drive.path / "eve").chmod(0)
+    try:
+        assert [one.name for one in folder.look()] == ["ada"]
+        assert folder.remarks == [("eve", "this folder can't be opened (Permission denied)")]
+        assert folder.look() == [] and folder.remarks == []
+    finally:
+        (drive.path / "eve").chmod(0o700)
+
+
 def test_a_folder_of_a_whole_school_fills_the_room_and_no_more(drive):
     room, folder = Room("02"), Folder(drive.path)
     for k in range(MOST_GUESTS + 3):

@@ -347,6 +347,25 @@ class Terminal:
         self.socket.close()
 
 
+class TeachersWall:
+    """The wall in a terminal of the teacher's JupyterLab, as docs/hub/README.md says; port 0 is any free one."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.terminal = Terminal(Learner(hub, hub.teacher))
+        wall = f"{sys.executable} -P -m fluxlite wall {hub.hand_ins} --no-browser --port 0 --lesson 04"
+        self.terminal.type(f"sh -c 'echo process=$$; exec {wall}'\r")
+        self.process = int(self.terminal.until(r"process=(\d+)")[1])
+        said = self.terminal.until(r"(?s)http://127\.0\.0\.1:(\d+)/\?token=(\w+).*Guesses are read from ")
+        self.port, self.token = int(said[1]), said[2]
+        self.link = f"http://127.0.0.1:{self.port}/?token={self.token}"
+        assert 'join("hub")' in said[0]
+
+    def end(self) -> None:
+        self.terminal.type("\x03")
+        self.terminal.until("all that it heard is forgotten")
+        self.terminal.close()
+
+
 def _output(kind: str, said: dict[str, Any]) -> dict[str, Any]:
     """A message of the kernel as a notebook keeps it."""
     kept = {"stream": ("name", "text"), "error": ("ename", "evalue", "traceback")}.get(kind, ("data", "metadata"))

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import pytest
 from browsers import CHROMIUM, OPTIONS, chromium
 from course.open_wall import Visitor, counts, who
-from running import ROOT, WAIT, Learner, Terminal, a_hub, alive, missing, wait_until
+from running import ROOT, WAIT, Learner, TeachersWall, a_hub, alive, missing, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing() or "-")]
 
@@ -165,29 +165,18 @@ def test_they_hand_in_and_the_teacher_collects(crowd):
     assert right.items() >= {"+..": 1, "++.": 2, "+++": 3}.items() and len(rows) == 5, seen
 
 
-class TeachersWall:
-    """The wall in a terminal of the teacher's JupyterLab, as docs/hub/README.md says; port 0 is any free one."""
+class SeenWall(TeachersWall):
+    """The teacher's wall, and what its page shows."""
 
     def __init__(self, hub):
-        self.terminal = Terminal(Learner(hub, hub.teacher))
-        wall = f"wall {hub.hand_ins} --no-browser --port 0 --lesson 04"
-        self.terminal.type(f"'{sys.executable}' -P -m fluxlite {wall}\r")
-        said = self.terminal.until(r"(?s)http://127\.0\.0\.1:(\d+)/\?token=(\w+).*Guesses are read from ")
-        port, token = said.groups()
-        assert 'join("hub")' in said[0]
-        self.link = f"http://127.0.0.1:{port}/?token={token}"
-        self.visitor = Visitor(int(port))
-        self.visitor.enter(token)
+        super().__init__(hub)
+        self.visitor = Visitor(self.port)
+        self.visitor.enter(self.token)
 
     def until(self, question, guessed):
         """What's shown of a question once so many chose each of its options."""
         assert self.visitor.do("go", question) == (200, "")
         return self.visitor.until(lambda shown: shown["place"]["id"] == question and counts(shown) == guessed)
-
-    def end(self):
-        self.terminal.type("\x03")
-        self.terminal.until("all that it heard is forgotten")
-        self.terminal.close()
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +190,7 @@ def on_the_wall(crowd):
 def test_the_wall_shows_what_they_guess_and_forgets_nothing_when_a_server_dies(crowd, on_the_wall):
     for said in on_the_wall.values():
         assert "You've joined" in said and "under the name of your account" in " ".join(said.split())
-    wall = TeachersWall(crowd.hub)
+    wall = SeenWall(crowd.hub)
     shown = wall.until("04-A", {"a": 2, "b": 2, "c": 1})
     assert sorted(who(shown)) == sorted(NAMES) and shown["join"] == "hub"
     wall.until("04-B", {"a": 0, "b": 0, "c": 0})
@@ -227,7 +216,7 @@ def test_the_wall_shows_what_they_guess_and_forgets_nothing_when_a_server_dies(c
     assert sorted(who(shown)) == sorted(NAMES), "nobody is there twice"
     wall.end()
 
-    again = TeachersWall(crowd.hub)
+    again = SeenWall(crowd.hub)
     again.until("04-A", {"a": 1, "b": 2, "c": 2})
     again.until("04-C", {"a": 0, "b": 0, "c": 1})
     again.end()
@@ -235,7 +224,7 @@ def test_the_wall_shows_what_they_guess_and_forgets_nothing_when_a_server_dies(c
 
 def test_the_wall_in_a_browser(crowd, on_the_wall):
     """On a projector of 1920 × 1080. The bars are as high as many chose, and nothing hangs over."""
-    wall = TeachersWall(crowd.hub)
+    wall = SeenWall(crowd.hub)
     shown = wall.visitor.until(lambda shown: shown["guests"] == 5)
     with chromium() as starter:
         browser = starter.launch(executable_path=CHROMIUM, args=OPTIONS)
