@@ -316,7 +316,7 @@ def proxy(session: nox.Session) -> dict[str, str]:
 @nox.parametrize("hub", [nox.param("-rdocs/hub/requirements.txt", id="chart"), nox.param("jupyterhub", id="newest")])
 def hub(session: nox.Session, hub: str) -> None:
     """A class of five on a real JupyterHub, in the version of the chart for Kubernetes and in the newest."""
-    session.install("-e", ".[test,hub]", hub)
+    session.install("-e", ".[test,hub,browser]", hub)
     tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "--slow", "tests/project/hub"]
     session.run("python", *tests, *session.posargs, env=proxy(session))
 

@@ -395,15 +395,30 @@ def test_on_a_shared_folder_the_teacher_reads_everything_and_learners_only_their
         assert taken.startswith("It couldn't be handed in") and "Permission denied" in taken
         seen = _as_user(teacher, [group], place, "main(['class', sys.argv[1]])", str(shared))
         assert seen.startswith("2 learners ") and "can't be" not in seen
+        for number, name in ((ada, "ada"), (bob, "bob")):
+            assert "You've joined" in _as_user(number, [], place / name, JOIN, str(shared / name))
+            assert "can't be opened (Permission denied)" in _as_user(number, [], place, ON_THE_WALL, str(shared))
+        seen = _as_user(teacher, [group], place, ON_THE_WALL, str(shared))
+        assert seen == "[('ada', {'02-A': 'c'}), ('bob', {'02-A': 'c'})] []\n"
     finally:
         shutil.rmtree(place)
 
 
 HAND_IN = "os.environ['FLUXLITE_HAND_INS'] = sys.argv[1]; main(['handin', 'X'])"
+JOIN = "os.environ['FLUXLITE_HAND_INS'] = sys.argv[1]; sending.join('hub'); progress.keep('guesses', '02-A', 'c')"
+ON_THE_WALL = """
+wall = Folder(Path(sys.argv[1]))
+found = [(one.name, one.record["guesses"]) for one in wall.look() if one.by_folder]
+print(sorted(found), wall.remarks)
+"""
 # Python itself may lie where only root can read, so everything is loaded before the program becomes another user.
 AS_USER = """
 import contextlib, io, os, sys, tempfile
+from pathlib import Path
 from fluxlite.__main__ import main
+from fluxlite_course.kit import progress
+from fluxlite_course.kit.wall import sending
+from fluxlite_course.kit.wall.folder import Folder
 os.environ.pop("FLUXLITE_PROGRESS", None)
 with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as other:
     open(other + "/00.ipynb", "w").write("{}")

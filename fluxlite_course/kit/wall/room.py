@@ -106,8 +106,11 @@ class Room:
         self._listen_to(guest, heard)
         return guest
 
-    def put(self, key: str, source: str, name: str, record: dict[str, Any]) -> None:
-        """Take what a file or a sheet of paper says. A record that can't be read is remarked."""
+    def put(self, key: str, source: str, name: str, record: dict[str, Any], rename: bool = False) -> None:
+        """Take what a file or a sheet of paper says. A record that can't be read is remarked.
+
+        With `rename`, a guest who is there already, under another name, gets this one.
+        """
         if key in self.removed:
             return
         try:
@@ -116,6 +119,8 @@ class Room:
         except (ValueError, Refused) as error:
             self.remark(as_name(name), str(error))
             return
+        if rename and guest.name != heard.name:
+            self._rename(guest, heard.name)
         self._listen_to(guest, heard)
 
     def put_letters(self, text: str, name: str = "") -> Guest:

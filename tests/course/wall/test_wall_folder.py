@@ -80,6 +80,43 @@ def test_whoever_copies_anothers_random_id_is_a_second_guest(drive):
     assert guests(room) == {"ada": {"02-A": "c"}, "eve": {"02-A": "a"}}
 
 
+def test_a_guess_made_after_a_hand_in_stays_whoever_hands_in_next(drive, monkeypatch):
+    """Any new hand-in has all of them read again."""
+    room, folder = Room("02"), Folder(drive.path)
+    drive.write("ada", "1", guesses={"02-A": "c"})
+    handin("Ada", drive.path / "ada")
+    look(folder, room)
+    drive.write("ada", "1", guesses={"02-A": "a"})
+    look(folder, room)
+    drive.write("bob", "2", guesses={"02-A": "b"})
+    handin("Bob", drive.path / "bob")
+    look(folder, room)
+    assert guests(room) == {"ada": {"02-A": "a"}, "bob": {"02-A": "b"}}
+
+
+def test_a_guess_in_a_later_hand_in_counts_more_than_an_older_record(drive):
+    room, folder = Room("02"), Folder(drive.path)
+    record = drive.write("ada", "1", guesses={"02-A": "c"})
+    handin("Ada", drive.path / "ada")
+    drive.write("ada", "1", guesses={"02-A": "a"})
+    os.utime(record, (1_000_000_000, 1_000_000_000))  # as one that was left behind
+    look(folder, room)
+    assert guests(room) == {"ada": {"02-A": "c"}}
+
+
+def test_who_has_a_folder_is_called_as_it_is_whatever_their_hand_in_says(drive):
+    """On a hub they read so when they join."""
+    room, folder = Room("02"), Folder(drive.path)
+    drive.write("ada", "1", guesses={"02-A": "c"})
+    handin("Ada Lovelace", drive.path / "ada")
+    (drive.path / "ada" / progress.FILE).unlink()
+    look(folder, room)
+    assert list(guests(room)) == ["Ada Lovelace"]
+    drive.write("ada", "1", guesses={"02-A": "c"})
+    look(folder, room)
+    assert list(guests(room)) == ["ada"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of Unix")
 def test_what_cannot_be_read_is_named_and_nothing_else_is_opened(drive):
     room, folder = Room("02"), Folder(drive.path)
@@ -100,6 +137,20 @@ def test_what_cannot_be_read_is_named_and_nothing_else_is_opened(drive):
     before = dict(room.remarks)
     look(folder, room)
     assert room.remarks == before  # each is named once, until it changes
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="no folder is closed to this account")
+def test_a_folder_that_cannot_be_opened_is_named_once(drive):
+    folder = Folder(drive.path)
+    drive.write("ada", "1", guesses={"02-A": "c"})
+    drive.write("eve", "2", guesses={"02-A": "c"})
+    (drive.path / "eve").chmod(0)
+    try:
+        assert [one.name for one in folder.look()] == ["ada"]
+        assert folder.remarks == [("eve", "this folder can't be opened (Permission denied)")]
+        assert folder.look() == [] and folder.remarks == []
+    finally:
+        (drive.path / "eve").chmod(0o700)
 
 
 def test_a_folder_of_a_whole_school_fills_the_room_and_no_more(drive):

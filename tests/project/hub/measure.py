@@ -2,9 +2,12 @@
 
     nox -s hub_costs            every lesson; six minutes
     nox -s hub_costs -- 05 14   some
+    nox -s hub_costs -- class   thirty servers at once, three kernels, and the wall; five minutes, and 6 GB of memory
 
 One learner at a time, each lesson with its solutions, in a fresh kernel. Memory is what Linux says of the processes, in
-MB, a million bytes. Put the table and the advice into docs/hub/README.md, and the advice into TEACHING.md.
+MB, a million bytes. `class` also says what a process has to itself together with its share of what others have too:
+added up, that's what one machine needs. Put the table and the advice into docs/hub/README.md, the advice into
+TEACHING.md, and what `class` says into docs/hub/README.md.
 """
 
 import math
@@ -14,10 +17,15 @@ import statistics
 import sys
 import tempfile
 import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from running import ROOT, Learner, a_hub, missing, wait_until
+from running import ROOT, Hub, Learner, Session, TeachersWall, a_hub, missing, wait_until
 
+WALL_LESSON = "04-sine-wave-rnn.ipynb"
+KERNELS = 3  # of the class that `class` starts; the other learners' servers are idle
+WATCH = 30  # seconds for which the wall is watched
 LEARNERS, OPEN, CORES = 30, 3, 8  # a class; notebooks that one has open, without closing any; a server's cores
 ROOM = 1.3  # for what a learner tries: The Littlest JupyterHub's own advice is 20 to 40 %
 
@@ -69,18 +77,69 @@ def advice(lessons: dict[str, tuple[int, int, float, float]], server: int, parts
     ]
 
 
+def share(process: int) -> float:
+    """A process's own memory and its share of what it shares with others, in MB."""
+    said = Path(f"/proc/{process}/smaps_rollup").read_text()
+    return int(re.search(r"^Pss:\s+(\d+) kB$", said, re.MULTILINE)[1]) * 1024 / 1e6
+
+
+def a_learner(hub: Hub, name: str) -> Learner:
+    """A learner whose server runs."""
+    hub.api("POST", f"users/{name}")
+    hub.spawn(name)
+    learner = Learner(hub, name)
+    wait_until(learner.answers, f"{name}'s server doesn't answer")
+    return learner
+
+
+def on_the_wall(learner: Learner) -> tuple[Session, int]:
+    """A learner runs lesson 04 and joins the wall; their session, and the kernel's process."""
+    session = learner.open(WALL_LESSON)
+    session.run_all()  # with nothing solved, as a learner who only reads
+    said = session.printed('from fluxlite_course import join; join("hub"); guess("04-A", "b")')
+    assert "You've joined" in said
+    return session, int(session.printed("import os; print(os.getpid())"))
+
+
+def a_class() -> None:
+    """Thirty servers, three of them with a kernel, and the wall: what they take, and what thirty kernels would."""
+    with tempfile.TemporaryDirectory() as folder, a_hub(Path(folder, "hub")) as hub:
+        names = [f"learner{k:02}" for k in range(LEARNERS)]
+        with ThreadPoolExecutor(2) as pool:
+            learners = list(pool.map(lambda name: a_learner(hub, name), names))
+        hub.spawn(hub.teacher)
+        wall = TeachersWall(hub)
+        kernels = [process for _, process in map(on_the_wall, learners[:KERNELS])]
+        begun = seconds(wall.process)
+        time.sleep(WATCH)
+        spent = seconds(wall.process) - begun
+        servers = [hub.server(name) or 0 for name in names]
+        parts = {name: one.pid for name, one in hub.running.items()} | {"the teacher's server": hub.server(hub.teacher)}
+        groups = {"servers": servers, "kernels": kernels, "wall": [wall.process]}
+        groups |= {name: [process or 0] for name, process in parts.items()}
+        total = dict.fromkeys(("all of each", "its share"), 0.0)
+        for name, group in groups.items():
+            whole, shares = [memory(one)[0] for one in group], [share(one) for one in group]
+            print(f"{name}: {len(group)}, {sum(whole):.0f} MB, at most {max(whole)} each; shares {sum(shares):.0f} MB")
+            total["all of each"] += sum(whole) + (name == "kernels") * (LEARNERS - KERNELS) * max(whole)
+            total["its share"] += sum(shares) + (name == "kernels") * (LEARNERS - KERNELS) * max(shares)
+        print(f"With {LEARNERS} kernels, extrapolated from {KERNELS}: {total['all of each'] / 1000:.1f} GB, by shares "
+              f"{total['its share'] / 1000:.1f} GB. The wall computed for {spent:.1f} s of {WATCH} s.")  # fmt: skip
+        wall.end()
+
+
 def main(numbers: list[str]) -> None:
     if why := missing():
         sys.exit(why)
+    if numbers == ["class"]:
+        a_class()
+        return
     paths = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
     found, servers = {}, []
     with tempfile.TemporaryDirectory() as folder, a_hub(Path(folder, "hub")) as hub:
         for path in (path for path in paths if not numbers or path.name[:2] in numbers):
             name = f"learner{path.name[:2]}"  # a fresh server each: what one lesson leaves behind isn't the next one's
-            hub.api("POST", f"users/{name}")
-            hub.spawn(name)
-            learner = Learner(hub, name)
-            wait_until(learner.answers, f"{name}'s server doesn't answer")
+            learner = a_learner(hub, name)
             found[path.name[:2]] = now, peak, time, cell = lesson(learner, path)
             print(f"| {path.name[:2]} | {now} | {peak} | {time:.0f} s | {cell:.1f} s |", flush=True)
             servers.append(memory(hub.server(name) or 0)[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -315,6 +316,54 @@ class Session:
     def save(self) -> None:
         body = {"type": "notebook", "format": "json", "content": self.content}
         self.learner.ask("PUT", f"contents/{self.file}", body)
+
+
+class Terminal:
+    """A terminal in a learner's or the teacher's JupyterLab, over its websocket."""
+
+    def __init__(self, learner: Learner) -> None:
+        from websocket import create_connection
+
+        name = learner.ask("POST", "terminals")["name"]
+        address = f"{learner.address}/terminals/websocket/{name}".replace("http", "ws", 1)
+        self.socket = create_connection(address, header={"Authorization": f"token {learner.token}"}, timeout=WAIT)
+        self.shown = ""
+
+    def type(self, text: str) -> None:
+        """Type a text; what was shown before is forgotten."""
+        self.shown = ""
+        self.socket.send(json.dumps(["stdin", text]))
+
+    def until(self, pattern: str) -> re.Match[str]:
+        """Read on until a pattern is there."""
+        while not (found := re.search(pattern, self.shown)):
+            kind, *said = json.loads(self.socket.recv())
+            assert kind != "disconnect", self.shown
+            if kind == "stdout":
+                self.shown += said[0]
+        return found
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+class TeachersWall:
+    """The wall in a terminal of the teacher's JupyterLab, as docs/hub/README.md says; port 0 is any free one."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.terminal = Terminal(Learner(hub, hub.teacher))
+        wall = f"{sys.executable} -P -m fluxlite wall {hub.hand_ins} --no-browser --port 0 --lesson 04"
+        self.terminal.type(f"sh -c 'echo process=$$; exec {wall}'\r")
+        self.process = int(self.terminal.until(r"process=(\d+)")[1])
+        said = self.terminal.until(r"(?s)http://127\.0\.0\.1:(\d+)/\?token=(\w+).*Guesses are read from ")
+        self.port, self.token = int(said[1]), said[2]
+        self.link = f"http://127.0.0.1:{self.port}/?token={self.token}"
+        assert 'join("hub")' in said[0]
+
+    def end(self) -> None:
+        self.terminal.type("\x03")
+        self.terminal.until("all that it heard is forgotten")
+        self.terminal.close()
 
 
 def _output(kind: str, said: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""A class of five on a real JupyterHub: they run lesson 04 and hand in; hub, proxy and a server get killed.
+"""A class of five on a real JupyterHub: lesson 04, hand-ins, the wall; and hub, proxy and servers get killed.
 
 `nox -s hub` brings JupyterHub and its proxy. Where they're missing, these tests skip themselves. The file under test is
-`docs/hub/littlest.py`, as a teacher puts it on the server.
+`docs/hub/littlest.py`, as a teacher puts it on the server. Set FLUXLITE_SCREENSHOTS to a folder, and the wall's picture
+lies there for you to look at.
 """
 
 import json
@@ -11,10 +12,13 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from running import ROOT, WAIT, Learner, a_hub, alive, missing, wait_until
+from browsers import CHROMIUM, OPTIONS, chromium
+from course.open_wall import Visitor, counts, who
+from running import ROOT, WAIT, Learner, TeachersWall, a_hub, alive, missing, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing() or "-")]
 
@@ -65,6 +69,16 @@ class Crowd:
         session.printed(f"import os; mine = {name!r}, float(losses[-1]), os.getpid()")
         session.save()
         return session, errors
+
+    def lose(self, name):
+        """A server is killed, as when it takes more memory than it may; the hub notices, and starts another."""
+        os.killpg(self.servers[name], signal.SIGKILL)
+        wait_until(lambda: not alive(self.servers[name]), "it's still there")
+        wait_until(
+            lambda: not self.hub.api("GET", f"users/{name}")["servers"],
+            lambda: f"the hub doesn't see it: {self.hub.log('hub')}",
+        )
+        self.hub.spawn(name)
 
     def kept(self):
         """What each learner's kernel knows, asked over a new connection."""
@@ -151,15 +165,93 @@ def test_they_hand_in_and_the_teacher_collects(crowd):
     assert right.items() >= {"+..": 1, "++.": 2, "+++": 3}.items() and len(rows) == 5, seen
 
 
+class SeenWall(TeachersWall):
+    """The teacher's wall, and what its page shows."""
+
+    def __init__(self, hub):
+        super().__init__(hub)
+        self.visitor = Visitor(self.port)
+        self.visitor.enter(self.token)
+
+    def until(self, question, guessed):
+        """What's shown of a question once so many chose each of its options."""
+        assert self.visitor.do("go", question) == (200, "")
+        return self.visitor.until(lambda shown: shown["place"]["id"] == question and counts(shown) == guessed)
+
+
+@pytest.fixture(scope="module")
+def on_the_wall(crowd):
+    """What each learner reads when they join the wall, in their own kernels. The teacher has a server, too."""
+    crowd.hub.spawn(crowd.hub.teacher)
+    joining = 'from fluxlite_course import join; join("hub")'
+    return {name: session.printed(joining) for name, session in crowd.sessions.items()}
+
+
+def test_the_wall_shows_what_they_guess_and_forgets_nothing_when_a_server_dies(crowd, on_the_wall):
+    for said in on_the_wall.values():
+        assert "You've joined" in said and "under the name of your account" in " ".join(said.split())
+    wall = SeenWall(crowd.hub)
+    shown = wall.until("04-A", {"a": 2, "b": 2, "c": 1})
+    assert sorted(who(shown)) == sorted(NAMES) and shown["join"] == "hub"
+    wall.until("04-B", {"a": 0, "b": 0, "c": 0})
+    for name, letter, guessed in (("ada", "a", {"a": 1, "b": 0, "c": 0}), ("grace", "b", {"a": 1, "b": 1, "c": 0})):
+        crowd.sessions[name].printed(f'guess("04-B", "{letter}")')
+        wall.until("04-B", guessed)
+    # A hand-in is older than what its learner guesses after it, whoever hands in next.
+    crowd.sessions["ada"].printed('guess("04-A", "c")')
+    wall.until("04-A", {"a": 1, "b": 2, "c": 2})
+    crowd.sessions["bob"].printed("%run -m fluxlite handin Bob")
+    crowd.sessions["bob"].printed('guess("04-B", "b")')
+    wall.until("04-B", {"a": 1, "b": 2, "c": 0})
+    wall.until("04-A", {"a": 1, "b": 2, "c": 2})
+
+    crowd.lose("grace")
+    wall.until("04-A", {"a": 1, "b": 2, "c": 2})
+    crowd.sessions["grace"] = session = crowd.learners["grace"].open(LESSON)
+    begun = json.dumps(session.run("".join(session.content["cells"][1]["source"])))
+    assert "through this hub's folder of hand-ins" in begun, "who joined once goes on with it"
+    session.printed('guess("04-C", "c")')
+    wall.until("04-C", {"a": 0, "b": 0, "c": 1})
+    shown = wall.until("04-B", {"a": 1, "b": 2, "c": 0})
+    assert sorted(who(shown)) == sorted(NAMES), "nobody is there twice"
+    wall.end()
+
+    again = SeenWall(crowd.hub)
+    again.until("04-A", {"a": 1, "b": 2, "c": 2})
+    again.until("04-C", {"a": 0, "b": 0, "c": 1})
+    again.end()
+
+
+def test_the_wall_in_a_browser(crowd, on_the_wall):
+    """On a projector of 1920 × 1080. The bars are as high as many chose, and nothing hangs over."""
+    wall = SeenWall(crowd.hub)
+    shown = wall.visitor.until(lambda shown: shown["guests"] == 5)
+    with chromium() as starter:
+        browser = starter.launch(executable_path=CHROMIUM, args=OPTIONS)
+        page = browser.new_page(viewport={"width": 1920, "height": 1080})
+        page.goto(wall.link)
+        page.locator('#id:text-is("04-A")').wait_for()
+        page.locator('#join:text-is("hub")').wait_for()
+        read = dict(zip(page.locator(".option .letter").all_inner_texts(),
+                        map(int, page.locator(".option .number").all_inner_texts())))  # fmt: skip
+        assert read == counts(shown) and sum(read.values()) == 5
+        page.keyboard.press("n")
+        page.locator(".option .names", has_text="ada").wait_for()
+        page.keyboard.press("a")
+        page.locator(".option.right").wait_for()
+        page.wait_for_timeout(500)  # until the bars have grown
+        if folder := os.environ.get("FLUXLITE_SCREENSHOTS"):
+            page.screenshot(path=Path(folder, "wall-on-a-hub.png"))
+        over = "e => e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1"
+        assert not page.evaluate(f"[...document.querySelectorAll('main, body, header, footer')].some({over})")
+        browser.close()
+    wall.end()
+
+
 def test_a_learners_server_is_killed_and_what_was_saved_is_there(crowd):
     """As when it takes more memory than it may. This ends the kernel, too, so only what was saved stays."""
-    hub, name, saved = crowd.hub, "cem", crowd.saved()["cem"]
-    os.killpg(crowd.servers[name], signal.SIGKILL)
-    wait_until(lambda: not alive(crowd.servers[name]), "it's still there")
-    wait_until(
-        lambda: not hub.api("GET", f"users/{name}")["servers"], lambda: f"the hub doesn't see it: {hub.log('hub')}"
-    )
-    hub.spawn(name)
+    name, saved = "cem", crowd.saved()["cem"]
+    crowd.lose(name)
     assert crowd.saved()[name] == saved
     session = crowd.learners[name].open(LESSON)
     said = session.printed("from fluxlite_course.kit import progress; print(progress.read()['guesses'])")
