@@ -274,7 +274,7 @@ def settings(wheels: Path) -> dict[str, Any]:
 def overrides() -> dict[str, Any]:
     """Settings of JupyterLab's: a lesson is all there, so that the browser finds words, and links lead to them."""
     return {
-        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "defer"},
+        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "defer", "codeCellConfig": {"lineWrap": True}},
         "@jupyterlab/apputils-extension:themes": {"adaptive-theme": True},
         "@jupyterlab/apputils-extension:notification": {"checkForUpdates": False, "fetchNews": "false"},
         "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 10},  # seconds: a tab is soon closed
