@@ -7,7 +7,10 @@ import sys
 import tomllib
 from pathlib import Path
 
-import numpy.fft  # noqa: F401  (its functions are known to NumPy only then)
+import numpy.char  # noqa: F401  (their functions are known to NumPy only then: SciPy imports them, too)
+import numpy.fft  # noqa: F401
+import numpy.polynomial  # noqa: F401
+import numpy.strings  # noqa: F401
 import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
