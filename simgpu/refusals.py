@@ -15,7 +15,8 @@ LACKING = word_set("""
     block busday_count busday_offset datetime_as_string einsum_path geomspace histogram_bin_edges insert is_busday
     nanpercentile nanquantile polyder polydiv polyint unstack
     linalg.diagonal linalg.matrix_norm linalg.multi_dot linalg.outer linalg.svdvals linalg.tensordot linalg.trace
-    linalg.vecdot linalg.vector_norm polynomial.polynomial.polygrid2d polynomial.polynomial.polyval2d
+    linalg.vecdot linalg.vector_norm
+    polynomial.polynomial.polygrid2d polynomial.polynomial.polyval2d
 """)
 LACKING_MODULES = ("lib.recfunctions", "lib.scimath", "strings.", "char.")
 LACKING_UFUNCS = word_set("isnat matvec spacing vecdot vecmat")
