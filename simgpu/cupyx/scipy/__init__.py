@@ -21,7 +21,8 @@ except ModuleNotFoundError as error:
         raise
     note_missing("cupyx.scipy")
     raise ModuleNotFoundError(
-        "cupyx.scipy isn't simulated without SciPy, which computes its values: pip install scipy (fluxlite's extra [scipy])",
+        "cupyx.scipy isn't simulated without SciPy, which computes its values: pip install scipy "
+        "(fluxlite's extra [scipy])",
         name="cupyx.scipy",
     ) from None
 
