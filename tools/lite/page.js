@@ -173,6 +173,19 @@ async function watch_saves() {
     };
 }
 
+// JupyterLab saves less often after a save that took long, and counts the time that a dialog was open. A tab is soon
+// closed, so we save by a clock of our own, and when the tab goes out of sight.
+async function save_often() {
+    const { shell } = await app();
+    function save() {
+        const { context } = shell.currentWidget ?? {};
+        if (!context?.model?.dirty || document.querySelector(".jp-Dialog")) return;
+        context.save().catch(complain); // a full storage is said by watch_saves
+    }
+    setInterval(save, 10_000);
+    document.addEventListener("visibilitychange", save);
+}
+
 function say_if_there_is_room(model) {
     if (!is_full || model?.type !== "notebook") return;
     is_full = false;
@@ -445,6 +458,7 @@ document.addEventListener("DOMContentLoaded", () => {
     offer_newer_lessons().catch(complain);
     offer_hand_ins().catch(complain);
     watch_saves().catch(complain);
+    save_often().catch(complain);
     follow_links().catch(complain);
     say_if_open_elsewhere().catch(complain);
 });
