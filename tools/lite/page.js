@@ -112,6 +112,17 @@ async function wait_for_python() {
     });
 }
 
+// Who runs a cell in the very first second is asked which Python to take. There's only one.
+function choose_the_only_python() {
+    const observer = new MutationObserver(() => {
+        for (const dialog of document.querySelectorAll(".jp-Dialog")) {
+            if (dialog.textContent.includes("Select Kernel")) dialog.querySelector(".jp-mod-accept")?.click();
+        }
+    });
+    observer.observe(document.body, { childList: true });
+    return wait_for_python().finally(() => observer.disconnect());
+}
+
 // -- the service worker -------------------------------------------------------------------------------------------------
 
 async function talk_to_worker() {
@@ -453,6 +464,7 @@ document.addEventListener("DOMContentLoaded", () => {
         return;
     }
     watch_loading().catch(complain);
+    choose_the_only_python().catch(complain);
     talk_to_worker().catch(complain);
     look_at_storage().catch(complain);
     offer_newer_lessons().catch(complain);
