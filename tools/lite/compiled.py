@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import py_compile
+import tempfile
 import warnings
 import zipfile
 from pathlib import Path, PurePosixPath
 
 FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # a zip file's; with the time of the build, each build would be another one
-SOURCE = Path("/tmp/source.py")
-BYTECODE = Path("/tmp/source.pyc")
 
 
 def put_bytecode(archive: str, keep_sources: bool) -> None:
@@ -35,15 +34,16 @@ def put_bytecode(archive: str, keep_sources: bool) -> None:
 
 def bytecode(source: bytes, name: str) -> bytes:
     """A module's bytecode, which Python takes without a look at its source. Empty where it can't be compiled."""
-    SOURCE.write_bytes(source)
     mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # others' code
-            py_compile.compile(str(SOURCE), str(BYTECODE), name, doraise=True, invalidation_mode=mode)
-    except py_compile.PyCompileError:  # a template, or a test of what Python refuses
-        return b""
-    return BYTECODE.read_bytes()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # others' code
+        module = Path(folder, "module.py")
+        module.write_bytes(source)
+        try:
+            py_compile.compile(str(module), f"{module}c", name, doraise=True, invalidation_mode=mode)
+        except py_compile.PyCompileError:  # a template, or a test of what Python refuses
+            return b""
+        return Path(f"{module}c").read_bytes()
 
 
 def write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

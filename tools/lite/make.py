@@ -327,7 +327,7 @@ PATCHES: dict[str, dict[str, str]] = {
         ),
     },
     "extensions/@jupyter-widgets/jupyterlab-manager/static": {
-        # After a reload, when Python begins anew, a widget was loading for ever.
+        # After a reload, when Python starts again, a widget was loading for ever.
         'this.node.textContent="Loading widget..."': "window.fluxlite.show_stored(this.node,e)",
         'this.node.textContent="Error displaying widget: model not found"': "window.fluxlite.show_stored(this.node,e)",
     },

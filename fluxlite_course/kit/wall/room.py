@@ -84,24 +84,24 @@ class Room:
         `body` is None if it was too long to be read. `address` is where it comes from: it only names a sender that has
         no secret, or isn't known.
         """
-        somebody = f"somebody at {address}"
+        someone = f"someone at {address}"
         if not secrets.compare_digest(code.upper().encode(), self.code.encode()):
-            raise self._refuse(somebody, "another code than the wall's", 403)
+            raise self._refuse(someone, "another code than the wall's", 403)
         if len(secret) != SECRET or not set(secret) <= set("0123456789abcdef"):
-            raise self._refuse(somebody, "it isn't what a lab sends", 400)
+            raise self._refuse(someone, "it isn't what a lab sends", 400)
         key = key_of(LAB, secret)
         if key in self.removed:
             raise self._refuse(self.removed[key], "you removed this guest", 403)
         guest = self.guests.get(key)
         if guest is not None:
             self._spend(guest, now)
-            somebody = guest.label
+            someone = guest.label
         try:
             heard = read_message(body)
         except ValueError as error:
-            raise self._refuse(somebody, str(error), 400) from None
+            raise self._refuse(someone, str(error), 400) from None
         if guest is None:
-            guest = self._welcome(key, LAB, heard.name, somebody)
+            guest = self._welcome(key, LAB, heard.name, someone)
             guest.last = now
         self._listen_to(guest, heard)
         return guest
@@ -163,12 +163,12 @@ class Room:
             raise self._refuse(guest.label, "it sends too often", 429)
         guest.allowance -= 1
 
-    def _welcome(self, key: str, source: str, name: str, somebody: str) -> Guest:
+    def _welcome(self, key: str, source: str, name: str, someone: str) -> Guest:
         """A new guest. Raises `Refused` if the door is closed, or the room full."""
         if source == LAB and not self.door_open:
-            raise self._refuse(name or somebody, "you closed the door", 403)
+            raise self._refuse(name or someone, "you closed the door", 403)
         if len(self.guests) >= MOST_GUESTS:
-            raise self._refuse(name or somebody, f"the room is full, with {MOST_GUESTS} guests", 403)
+            raise self._refuse(name or someone, f"the room is full, with {MOST_GUESTS} guests", 403)
         self._numbered += 1
         guest = Guest(self._numbered, "", "", source)
         self._rename(guest, name)

@@ -148,7 +148,7 @@ class Wall:
 
     def _change(self) -> None:
         self.version += 1
-        self._news.set()  # whoever waits now is woken
+        self._news.set()  # those who wait are woken
         self._news = asyncio.Event()
 
 

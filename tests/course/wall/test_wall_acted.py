@@ -13,7 +13,7 @@ def test_what_was_guessed_is_on_the_wall_and_the_rest_is_turned_away_and_listed(
     turned_away = {(one["who"], one["why"]) for one in shown["remarks"]}
     assert ("Flood", "it sends too often") in turned_away
     assert ("learner 0 (2)", "another guest had this name first") in turned_away
-    reasons = {why for whose, why in turned_away if whose == "somebody at 127.0.0.1"}
+    reasons = {why for whose, why in turned_away if whose == "someone at 127.0.0.1"}
     assert {
         "it isn't JSON, or nested too deep",
         "it has more than 16,000 bytes",

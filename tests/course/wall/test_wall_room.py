@@ -121,7 +121,7 @@ def test_names_are_printable_and_short():
 def test_rubbish_is_turned_away_and_the_teacher_reads_whose_and_why(body, why):
     room = Room()
     hear(room, ADA, name="Ada")
-    for secret, whose in ((ADA, "Ada"), (EVE, "somebody at 10.0.0.9")):
+    for secret, whose in ((ADA, "Ada"), (EVE, "someone at 10.0.0.9")):
         with pytest.raises(Refused) as stop:
             room.hear(room.code, secret, body, "10.0.0.9", 0.0)
         assert stop.value.status == 400
