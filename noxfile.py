@@ -178,6 +178,7 @@ def clients(session: nox.Session) -> None:
     """Other projects' tests for CuPy with simgpu in its place, from a folder with their sources: -- ../clients dask."""
     session.install("pytest", "pytest-timeout", "hypothesis", "ndindex", "scipy", "scikit-learn", "dask", "opt_einsum")
     session.install("numba", "pywavelets", "sympy", "tqdm")  # for PyLops and sigpy
+    session.install("thinc", "tensorly", "matplotlib", "scikit-image")  # the last two for glcm-cupy
     session.run("python", "tools/clients.py", *session.posargs)
 
 

@@ -82,6 +82,15 @@ def test_the_example_prints_what_stands_below_it(capsys):
     assert said.err + said.out == printed  # a terminal shows both
 
 
+def test_the_readme_has_the_figures_of_the_pages_it_links():
+    pages = ROOT / "docs" / "site" / "pages"
+    table = (pages / "cupy-tests.md").read_text(encoding="utf-8")
+    passed, share = re.search(r"\*\*all\*\* \| (\d+) \| \d+ \| ([\d.]+) %", table).groups()
+    assert f"{int(passed):,} of [CuPy's own tests]" in README and f"{float(share):.0f} % of those that apply" in README
+    (copies,) = re.findall(r"makes ([\d,]+) hidden copies", README)
+    assert f"  {copies}  " in (pages / "your-cupy-tests.md").read_text(encoding="utf-8")
+
+
 def test_every_file_that_it_links_to_is_there():
     targets = [target for target in re.findall(r"\]\(([^)#]+)\)", README) if not target.startswith("http")]
     assert targets and [target for target in targets if not (ROOT / target).exists()] == []
