@@ -230,7 +230,7 @@ if sys.platform == "linux" and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
     except (ImportError, OSError):  # some Pythons are built without it
         pass
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     # a model is a tree

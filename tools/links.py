@@ -1,6 +1,6 @@
 """Where the project is published, and every address that follows from it: the one place of links.
 
-    python tools/links.py release v0.3.0-lessons    may a package be made of this tag? Exits with 1 and says why not
+    python tools/links.py release v0.4.0-lessons    may a package be made of this tag? Exits with 1 and says why not
 
 [tool.fluxlite] in pyproject.toml names the repository. As long as it names none, nothing here gives an address, and
 nothing that we make leads or fetches from anywhere. This file needs no package: the build reads it too.
@@ -160,7 +160,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Say whether a package may be made of a tag; exit with 1 if not.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     release = commands.add_parser("release", help="may a package be made of this tag?")
-    release.add_argument("tag", nargs="?", default="", help="such as v0.3.0-lessons")
+    release.add_argument("tag", nargs="?", default="", help="such as v0.4.0-lessons")
     why = not_to_be_released(parser.parse_args(arguments).tag)
     print(why or f"fluxlite {version()} may be released")
     return 1 if why else 0

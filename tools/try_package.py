@@ -1,7 +1,7 @@
 """Install a package that was built into a fresh environment, and try it there as a learner would.
 
-    python tools/try_package.py dist/fluxlite-0.3.0-py3-none-any.whl
-    python tools/try_package.py dist/fluxlite-0.3.0.tar.gz [tests …]      also runs these tests from the unpacked files
+    python tools/try_package.py dist/fluxlite-0.4.0-py3-none-any.whl
+    python tools/try_package.py dist/fluxlite-0.4.0.tar.gz [tests …]      also runs these tests from the unpacked files
 
 Neither this folder nor an environment variable of yours can help: everything has to be inside the package.
 """
