@@ -120,11 +120,14 @@ def system() -> str:
 
 
 def browser(name: str) -> str:
-    """Chromium's version, for what runs in it."""
-    found = shutil.which("chromium") or shutil.which("google-chrome")
-    if name not in IN_A_BROWSER or found is None:
-        return ""
-    return " ".join(output(found, "--version").split()[:2])
+    """The browsers' versions, for what runs in them: such as ``Chromium 156.0, Mozilla Firefox 153.8``."""
+    commands = []
+    if name in IN_A_BROWSER:
+        commands.append(shutil.which("chromium") or shutil.which("google-chrome"))
+    if name == "lite":
+        commands.append(shutil.which("firefox") or shutil.which("firefox-esr"))
+    versions = [output(command, "--version") for command in commands if command]
+    return ", ".join(re.sub(r"(\d) .*", r"\1", version) for version in versions)
 
 
 def output(*command: str) -> str:
@@ -166,7 +169,7 @@ def tables(records: list[dict[str, object]]) -> str:
         ("systems", {one["system"] for one in records}),
         ("Pythons", {one["python"] for one in records}),
         ("NumPys", {one["numpy"] for one in records}),
-        ("browsers", {one["browser"] for one in records}),
+        ("browsers", {name for one in records for name in str(one["browser"]).split(", ")}),
         ("cards", {one["card"] for one in records}),
     ]
     lines = ["| it ran on | |", "|---|---|"]

@@ -1,4 +1,4 @@
-"""Chromium for tests, where there's one. Without it, they skip themselves."""
+"""Chromium and Firefox for tests, where there's one. Without it, they skip themselves."""
 
 import contextlib
 import shutil
@@ -17,3 +17,16 @@ def chromium():
         pytest.skip("there is no Chromium here")
     with playwright.sync_playwright() as started:
         yield started.chromium
+
+
+@contextlib.contextmanager
+def firefox():
+    """Firefox itself, not Playwright's build of it, driven by WebDriver BiDi."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = shutil.which("firefox") or shutil.which("firefox-esr")
+    if path is None:
+        pytest.skip("there is no Firefox here")
+    with playwright.sync_playwright() as started:
+        browser = started.firefox.launch(channel="moz-firefox", executable_path=path)
+        yield browser
+        browser.close()

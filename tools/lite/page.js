@@ -191,11 +191,37 @@ async function save_often() {
     function save() {
         const { context } = shell.currentWidget ?? {};
         if (!context?.model?.dirty || document.querySelector(".jp-Dialog")) return;
-        context.save().catch(complain); // a full storage is said by watch_saves
+        save_in_turn(context).catch(complain); // a full storage is said by watch_saves
     }
     setInterval(save, 10_000);
     document.addEventListener("visibilitychange", save);
 }
+
+// A save that begins before the last one has ended finds a file that it doesn't know, and JupyterLab asks whether to
+// overwrite it. So each save of a lesson waits for the one before it: ours, JupyterLab's own, and the learner's.
+// And what's typed while a save is on its way isn't in it, though JupyterLab then takes the lesson for saved.
+function save_in_turn(context) {
+    if (!in_turn.has(context)) {
+        const save = context.save.bind(context);
+        const { model } = context;
+        let changed = false;
+        let last = Promise.resolve();
+        async function save_once() {
+            changed = false;
+            await save();
+            if (changed) model.dirty = true;
+        }
+        model.contentChanged.connect(() => { changed = true; });
+        context.save = () => {
+            last = last.catch(() => {}).then(save_once);
+            return last;
+        };
+        in_turn.add(context);
+    }
+    return context.save();
+}
+
+const in_turn = new WeakSet();
 
 function say_if_there_is_room(model) {
     if (!is_full || model?.type !== "notebook") return;

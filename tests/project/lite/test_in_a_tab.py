@@ -1,6 +1,5 @@
 """What a learner does in a browser tab: play, guess, check, come back, hand in."""
 
-import base64
 import hashlib
 import json
 import os
@@ -9,136 +8,27 @@ import shutil
 import subprocess
 import sys
 
+from in_a_tab import (
+    CELL,
+    PATIENCE,
+    add,
+    address_of,
+    cell_of,
+    choose,
+    file_of,
+    files_page,
+    kept,
+    open_lesson,
+    put,
+    record,
+    run,
+    save,
+    wait_for_python,
+    wait_for_record,
+    wait_until,
+)  # fmt: skip
+
 from conftest import Counting, Site
-
-PATIENCE = int(os.environ.get("FLUXLITE_PATIENCE", "120")) * 1000  # milliseconds: a busy machine starts Python slowly
-CELL = ".jp-CodeCell"
-ERROR = "[data-mime-type='application/vnd.jupyter.error']"
-
-
-# -- steps ------------------------------------------------------------------------------------------------------------
-
-
-def address_of(site, name):
-    return f"{site.address}notebooks/index.html?path={name}.ipynb"
-
-
-def open_lesson(visit, site, name):
-    page = visit.browser.new_page()
-    page.goto(address_of(site, name))
-    return wait_for_python(page)
-
-
-def wait_for_python(page):
-    """Until a lesson is there, and Python has started. `page` is a page, or a frame of one."""
-    page.wait_for_selector(f"{CELL} .cm-content", timeout=PATIENCE)
-    status = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status"
-    page.wait_for_function(f"['idle', 'busy'].includes({status})", timeout=PATIENCE)
-    return page
-
-
-def cell_of(page, begins):
-    return page.locator(CELL).filter(has=page.locator(".cm-content", has_text=begins)).first
-
-
-def run(page, begins, code=None):
-    """Run the cell whose code begins so, with other code in it if there's some. Gives the cell when it's done."""
-    cell = cell_of(page, begins)
-    cell.locator(".cm-content").click()
-    if code is not None:
-        keyboard = getattr(page, "page", page).keyboard
-        keyboard.press("Control+A")
-        keyboard.insert_text(code)
-    page.evaluate(
-        """(patience) => Promise.race([
-            jupyterapp.commands.execute("notebook:run-cell"),
-            new Promise((_, fail) => setTimeout(() => fail(new Error("the cell doesn't end")), patience)),
-        ])""",
-        PATIENCE,
-    )
-    assert cell.locator(ERROR).count() == 0, cell.inner_text()
-    return cell
-
-
-def add(page, code):
-    """Put a cell below the one that ran last, and run it."""
-    page.evaluate("jupyterapp.commands.execute('notebook:insert-cell-below')")
-    page.evaluate("(code) => jupyterapp.shell.currentWidget.content.activeCell.model.sharedModel.setSource(code)", code)
-    cell = page.locator(f"{CELL}.jp-mod-active")
-    page.evaluate("jupyterapp.commands.execute('notebook:run-cell')")
-    assert cell.locator(ERROR).count() == 0, cell.inner_text()
-    return cell
-
-
-def choose(cell, answer=""):
-    """Click a guess: the one with these words, or the first."""
-    cell.locator("li button", has_text=answer).first.click(timeout=PATIENCE)
-    cell.get_by_text("● your guess").wait_for(timeout=PATIENCE)
-
-
-def file_of(page, name):
-    """What a file in the browser's storage holds, as text or JSON; None if there's none."""
-    found = page.evaluate(
-        "(name) => jupyterapp.serviceManager.contents.get(name, {content: true}).catch(() => null)", name
-    )
-    if found is None:
-        return None
-    if found["format"] == "base64":
-        return base64.b64decode(found["content"]).decode("utf-8")
-    return found["content"]
-
-
-def record(page):
-    return json.loads(file_of(page, "progress.json") or "{}")
-
-
-def wait_for_record(page, part, key, word):
-    """Until it's stored that a guess or a check is `word`."""
-    for _ in range(PATIENCE // 100):
-        if record(page).get(part, {}).get(key) == word:
-            return
-        getattr(page, "page", page).wait_for_timeout(100)
-    raise AssertionError(f"{part} has no {key}: {record(page)}")
-
-
-def wait_until(page, promise):
-    """Until a promise gives true: Playwright waits for values only."""
-    for _ in range(PATIENCE // 100):
-        if page.evaluate(promise):
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError(f"never true: {promise}")
-
-
-def files_page(visit, site):
-    """JupyterLite without a lesson, and so without Python: it has the files."""
-    page = visit.browser.new_page()
-    page.goto(f"{site.address}tree/index.html")
-    page.wait_for_function("window.jupyterapp?.serviceManager.contents", timeout=PATIENCE)
-    return page
-
-
-def put(page, name, change):
-    """Change a text in a file, as its owner would. An empty text is in each."""
-    page.evaluate(
-        """async ([name, [old, next]]) => {
-            const { contents } = jupyterapp.serviceManager;
-            const file = await contents.get(name, {content: true}).catch(() => null);
-            if (!file) return contents.save(name, {type: "file", format: "text", content: next});
-            const content = JSON.parse(JSON.stringify(file.content).replaceAll(old, next));
-            await contents.save(name, {type: "notebook", format: "json", content});
-        }""",
-        [name, change],
-    )
-
-
-def save(page):
-    page.evaluate("jupyterapp.commands.execute('docmanager:save')")
-
-
-def kept(page):
-    page.wait_for_function("document.documentElement.dataset.kept", timeout=PATIENCE)
-
 
 # -- one person -------------------------------------------------------------------------------------------------------
 
@@ -286,6 +176,37 @@ def test_two_tabs_and_one_that_is_killed_lose_nothing_that_was_confirmed(visit, 
     run(page, "waits = ...", "waits = 5")
     run(page, 'check("05.1"')
     wait_for_record(page, "checks", "05.1", "right")
+
+
+SLOWLY = """async () => {
+    const { contents } = jupyterapp.serviceManager;
+    const get = contents.get.bind(contents);
+    contents.get = async (...what) => {
+        await new Promise((done) => setTimeout(done, 1000));
+        return get(...what);
+    };
+    const model = jupyterapp.shell.currentWidget.context.model;
+    for (const words of ["# one", "# two"]) {
+        model.cells.get(1).sharedModel.setSource(words);
+        document.dispatchEvent(new Event("visibilitychange"));
+        await new Promise((done) => setTimeout(done, 500));
+    }
+    model.cells.get(1).sharedModel.setSource("# three");
+}"""
+
+
+def test_saves_that_meet_ask_nothing_and_keep_what_is_typed_meanwhile(visit, site):
+    page = visit().browser.new_page()
+    page.goto(address_of(site, "00-start-here"))
+    page.wait_for_selector(f"{CELL} .cm-content", timeout=PATIENCE)
+    page.wait_for_function("jupyterapp.shell.currentWidget?.context?.model.cells.length > 5", timeout=PATIENCE)
+    page.wait_for_timeout(1000)  # JupyterLab takes two saves within half a second for one
+    page.evaluate(SLOWLY)
+    stored = "jupyterapp.serviceManager.contents.get('00-start-here.ipynb', {content: true})"
+    dialog = "document.querySelector('.jp-Dialog') !== null"
+    wait_until(page, f"{stored}.then((file) => JSON.stringify(file).includes('# three') || {dialog})")
+    assert page.get_by_role("dialog").count() == 0
+    wait_until(page, "!jupyterapp.shell.currentWidget.context.model.dirty")
 
 
 def test_a_full_storage_is_said_and_what_was_kept_before_stays(visit, site, tmp_path):

@@ -1,0 +1,43 @@
+"""The lessons in Firefox, driven by WebDriver BiDi: open, play, guess, check, reload."""
+
+import browsers
+import pytest
+from in_a_tab import CELL, PATIENCE, cell_of, choose, record, run, save, wait_for_python, wait_for_record
+
+SYSTEMS_OWN = {name: "null" for name in ("color_scheme", "reduced_motion", "forced_colors", "contrast")}
+
+
+@pytest.fixture
+def page():
+    with browsers.firefox() as firefox:
+        yield firefox.new_context(viewport={"width": 1400, "height": 900}, **SYSTEMS_OWN).new_page()
+
+
+def test_a_newcomer_plays_in_firefox_and_finds_it_again_after_a_reload(page, site):
+    page.goto(site.address)
+    page.get_by_role("link", name="Begin with 00").click()
+    wait_for_python(page)
+    cell = run(page, "draw(trained_network())")
+    pad = cell.locator("canvas").first
+    pad.wait_for(timeout=PATIENCE)
+    box = pad.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 40, steps=10)
+    page.mouse.up()
+    cell.get_by_text("it reads").first.wait_for(timeout=PATIENCE)
+    choose(run(page, 'guess("00-B")'), "the CPU")
+    wait_for_record(page, "guesses", "00-B", "a")
+    run(page, "digits_race()")
+    run(page, "waves = ...", "waves = 16_384")
+    run(page, 'check("00.1"').get_by_text("1 of 1").first.wait_for(timeout=PATIENCE)
+    wait_for_record(page, "checks", "00.1", "right")
+    save(page)
+
+    page.reload()
+    wait_for_python(page)
+    assert page.get_by_role("dialog").count() == 0
+    assert record(page)["guesses"] == {"00-B": "a"}
+    cell_of(page, 'guess("00-B")').get_by_text("To play, run this cell again").wait_for(timeout=PATIENCE)
+    assert page.locator(CELL).filter(has_text="waves = 16_384").count()
+    run(page, "draw(trained_network())").locator("canvas").first.wait_for(timeout=PATIENCE)
