@@ -140,6 +140,8 @@ class Parser:
         self.functions: dict[str, list[Function]] = {}
         self.structs: dict[str, list[tuple[tuple[Any, ...], Struct]]] = {}  # by name: what its template is given
         self.templates: set[str] = set()  # functions and structs that have one
+        self.enums: dict[str, bool] = {}  # whether its names are only known with its own in front, Way::UP
+        self.enumerators: dict[str, str] = {}  # of the enum class that's being read: A is Way::A there
         self.words: set[str] = set()  # all that the text has
         self.is_c = False  # whether this is inside of extern "C"
         self.preprocessor = Preprocessor(options, knows_headers)
@@ -238,7 +240,7 @@ class Parser:
         self.spaces()
         found = self.word in _QUALIFIERS or self.word in self.types or self.word in _INTEGERS or self.word == "struct"
         found = found or self.word == "complex" and self.peek() == "<" or self.word in self.structs
-        is_value = self.word in self.structs and self._has_a_member()
+        is_value = (self.word in self.structs or self.word in self.enums) and self._has_a_member()
         self.at = at
         return found and not is_value
 
@@ -337,7 +339,8 @@ class Parser:
         before = dict(self.types)
         found = self._maybe_a_template()
         for name in set(self.types) - set(before):
-            if self.types[name] == name:  # a letter of a template means something only there
+            kind = self.types[name]  # which a dtype compares with: np.dtype("uint8") == "ubyte"
+            if isinstance(kind, str) and kind == name:  # a letter of a template means something only there
                 del self.types[name]
         return found
 
@@ -503,18 +506,23 @@ class Parser:
         return Node("block", line, ([],))
 
     def _enum_statement(self, line: Any) -> Node:
-        self.follows("class")
-        if self.word != "{":
-            self.types[self.name()] = np.dtype("int32")
+        is_class = self.follows("class", "struct")
+        owner = "" if self.word in (":", "{") else self.name()
+        kind = self.type() if self.follows(":") else np.dtype("int32")
+        if owner:
+            self.types[owner], self.enums[owner] = kind, is_class
         self.expect("{")
         found, last = [], Node("unary", line, ("-", ONE))
         while not self.follows("}"):
             name = self.name()
+            whole = f"{owner}::{name}" if is_class else name
             last = self.expression() if self.follows("=") else Node("binary", line, ("+", last, ONE))
-            found.append(Node("declare", line, (np.dtype("int32"), name, last, frozenset(["const"]))))
-            last = Node("name", line, (name,))
+            found.append(Node("declare", line, (kind, whole, last, frozenset(["const"]))))
+            last = Node("name", line, (whole,))
+            self.enumerators[name] = whole
             if self.word != "}":
                 self.expect(",")
+        self.enumerators = {}
         self.expect(";")
         return Node("together", line, (found,))
 
@@ -712,6 +720,10 @@ class Parser:
             self.expect(">")
             self.expect("(")
             return Node("cast", line, (kind, [self.up_to(")")]))
+        if word in self.enums and self.peek() == "::":
+            self.at += 2
+            name = self.name()
+            return Node("name", line, (f"{word}::{name}" if self.enums[word] else name,))
         if self.is_type():
             return Node("cast", line, (self.type(), self.braces()))
         if word in self.structs and (self.peek() == "::" or self.peek() == "<"):
@@ -724,7 +736,7 @@ class Parser:
             name = self.name()
         if self.word == "(":
             return Node("call", line, (name, self.braces(), ()))
-        return Node("name", line, (name,))
+        return Node("name", line, (self.enumerators.get(name, name),))
 
     def _of_a_struct(self, line: Any) -> Node:
         """``Constants<T>::third``."""

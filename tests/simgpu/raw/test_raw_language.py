@@ -104,6 +104,8 @@ int broken(
 constexpr int first = 4, second = first * 2;
 #endif
 enum Way { UP, DOWN = 5, LEFT };
+enum class Near { ONE = 1, TWO };
+enum class Far : unsigned char { ONE = 128, TWO = ONE << 1, THREE = TWO | 3 };
 struct Pair { float value; int index; };
 template<typename T> struct Third {};
 template<> struct Third<float> { static constexpr float value = 0.25f; };
@@ -120,6 +122,8 @@ template<typename T> __device__ T third(T v) { return v * Third<T>::value; }
 namespace deep { __device__ int inner(int v) { return v * 3; } }
 typedef unsigned long long u64;
 using real = double;
+typedef unsigned char ubyte;
+typedef float f;
 """
 
 
@@ -135,7 +139,10 @@ using real = double;
         ("Pair p = {1.5f, 1}, q; q.value = x[i]; q.index = 2; out[i] = better(p, q).index;", [1, 1, 2, 2]),
         ("out[i] = which(1) * 10 + which(1.0);", [12] * 4), ("out[i] = third(1.0f) + third(1.0);", [0.75] * 4),
         ("out[i] = deep::inner(x[i]);", [0, 3, 6, 9]), ("u64 v = ~0ull; out[i] = (real)(v >> 60);", [15] * 4),
-        ("out[i] = __CUDA_ARCH__ >= 600;", [1] * 4),
+        ("out[i] = __CUDA_ARCH__ >= 600;", [1] * 4), ("ubyte v = 250 + 2 * x[i]; out[i] = v;", [250, 252, 254, 0]),
+        ("f v = 1.5; out[i] = v * 2;", [3] * 4), ("out[i] = Way::LEFT + (Way)x[i];", [6, 7, 8, 9]),
+        ("Near n = Near::TWO; out[i] = n == Near::TWO ? (int)Far::ONE + (int)Far::TWO : 9;", [128] * 4),
+        ("out[i] = static_cast<int>(Far::THREE) + sizeof(Far);", [4] * 4),
     ],
 )  # fmt: skip
 def test_what_stands_before_the_kernel(body, values):
