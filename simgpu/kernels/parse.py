@@ -87,16 +87,16 @@ class Struct:
 
 
 _C_NAMES = {
-    "?": "bool", "b": "signed char", "B": "unsigned char", "h": "short", "H": "unsigned short", "i": "int",
-    "I": "unsigned int", "l": "long long", "L": "unsigned long long", "q": "long long", "Q": "unsigned long long",
-    "e": "__half", "f": "float", "d": "double", "F": "complex<float>", "D": "complex<double>",
+    "b1": "bool", "i1": "signed char", "u1": "unsigned char", "i2": "short", "u2": "unsigned short", "i4": "int",
+    "u4": "unsigned int", "i8": "long long", "u8": "unsigned long long", "f2": "__half", "f4": "float", "f8": "double",
+    "c8": "complex<float>", "c16": "complex<double>",
 }  # fmt: skip
 
 
 def c_name(kind: Any) -> str:
     """What C calls a type."""
     if isinstance(kind, np.dtype):
-        return _C_NAMES.get(kind.char, str(kind))
+        return _C_NAMES.get(f"{kind.kind}{kind.itemsize}", str(kind))
     if kind is None:
         return "void"
     return str(kind)
