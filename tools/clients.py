@@ -6,7 +6,7 @@
 
 Get the sources yourself: nothing is fetched. What doesn't apply is in tests/clients.toml, each pattern with its reason:
 tests by name, which aren't run, and failures that say that something is missing which isn't simulated at all. Such a
-failure counts only by the words of its last error, and only if that wasn't raised in simgpu: so it hides no fault of ours.
+failure counts only by the words of its last error, and only if simgpu didn't raise that: so it hides no fault of ours.
 """
 
 import argparse

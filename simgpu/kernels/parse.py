@@ -35,6 +35,16 @@ class Pointer(NamedTuple):
         return f"{'const ' * self.is_const}{c_name(self.to)}*"
 
 
+class Sized(NamedTuple):
+    """``T[4][8]``, of which a parameter ``T x[][4][8]`` is a pointer to the first."""
+
+    of: Any
+    lengths: list[Node | None]
+
+    def __str__(self) -> str:
+        return f"{c_name(self.of)}{'[…]' * len(self.lengths)}"
+
+
 class Reference(NamedTuple):
     """``T&``: another name of the caller's variable."""
 
@@ -76,6 +86,16 @@ class Function:
     words: frozenset[str]  # such as __global__
     line: Any
     given: tuple[Any, ...] = ()  # what a specialized one is for: template <> … name<float>(…)
+    defaults: tuple[Node, ...] = ()  # of its last parameters
+
+    def takes(self, count: int) -> bool:
+        """Whether it can be called with so many arguments."""
+        return len(self.parameters) - len(self.defaults) <= count <= len(self.parameters)
+
+    def filled(self, args: list[Node]) -> list[Node]:
+        """The arguments, and the default values of those that are left out."""
+        missing = len(self.parameters) - len(args)
+        return [*args, *self.defaults[len(self.defaults) - missing :]]
 
 
 @dataclass
@@ -140,6 +160,7 @@ class Parser:
         self.functions: dict[str, list[Function]] = {}
         self.structs: dict[str, list[tuple[tuple[Any, ...], Struct]]] = {}  # by name: what its template is given
         self.templates: set[str] = set()  # functions and structs that have one
+        self.announced: dict[str, tuple[Node, ...]] = {}  # default values of functions that are written further down
         self.enums: dict[str, bool] = {}  # whether its names are only known with its own in front, Way::UP
         self.enumerators: dict[str, str] = {}  # of the enum class that's being read: A is Way::A there
         self.words: set[str] = set()  # all that the text has
@@ -400,13 +421,17 @@ class Parser:
         self.at += 1
         if letters or given:
             self.templates.add(name)
-        parameters = [found for found in self.comma_list(self._parameter, ")") if found is not None]
+        found = [one for one in self.comma_list(self._parameter, ")") if one is not None]
+        parameters = [(kind, name) for kind, name, _ in found]
+        defaults = tuple(default for *_, default in found if default is not None)
         if self.follows(";"):  # it's only announced
+            self.announced[name] = defaults
             return []
+        defaults = defaults or self.announced.get(name, ())
         if self.word != "{":
             raise no_translation(self.line, f"{self.word or 'the end'} where {{ should be")
         self.functions.setdefault(name, []).append(
-            Function(kind, name, parameters, self.statement(), letters, frozenset(words), line, given)
+            Function(kind, name, parameters, self.statement(), letters, frozenset(words), line, given, defaults)
         )
         return []
 
@@ -418,18 +443,27 @@ class Parser:
             words |= self.qualifiers()
         return words
 
-    def _parameter(self) -> tuple[Any, str] | None:
+    def _parameter(self) -> tuple[Any, str, Node | None] | None:
+        """A parameter's type, its name, and its default value."""
         kind, words = self.base()
         kind = self.stars(kind, words)
         if kind is None and self.word == ")":  # f(void)
             return None
+        is_to_arrays = self.word == "(" and self.peek() == "*"  # T (*x)[4], which is T x[][4]
+        if is_to_arrays:
+            self.at += 2
         name = self.name() if self.word.isidentifier() else ""
+        lengths: list[Node | None] = []
+        if is_to_arrays:
+            self.expect(")")
+            lengths.append(None)
         while self.follows("["):
-            self.up_to("]", is_optional=True)
+            lengths.append(self.up_to("]", is_optional=True))
+        if lengths[1:]:
+            kind = Sized(kind, lengths[1:])
+        if lengths:
             kind = Pointer(kind, "const" in words)
-        if self.word == "=":
-            raise no_translation(self.line, "a parameter with a default value")
-        return kind, name
+        return kind, name, self.expression() if self.follows("=") else None
 
     def _struct(self, letters: list[tuple[str, Any, Any]]) -> None:
         self.expect("struct")

@@ -15,6 +15,7 @@ from . import functions
 from .expressions import Expressions
 from .places import InField, InMemory, InVariable, Place
 from .scope import Variable
+from .source import CSite
 from .terms import Array, StructType, Term, binary, computed, converted, decayed, is_pointer, known, moved
 
 _AXES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
@@ -35,6 +36,8 @@ class Access(Expressions):
         except CompileException:
             if name in functions.CONSTANTS:
                 return known(functions.CONSTANTS[name])
+            if name in _AXES:
+                return _axes_of(name)
             raise
         if variable.known is not None:
             return known(variable.known)
@@ -60,14 +63,15 @@ class Access(Expressions):
 
     def place_deref(self, line: Line, node: Node) -> Place:
         pointer = decayed(self.value(node))
-        return self._pointed(pointer, line)
+        return self._pointed(pointer, node, line)
 
-    def _pointed(self, pointer: Term, line: Line) -> Place:
+    def _pointed(self, pointer: Term, node: Node, line: Line) -> Place:
+        """What a pointer points to, which comes from this node."""
         if not isinstance(pointer.type, Pointer):
             raise CompileException(f"* takes a pointer, got {c_name(pointer.type)}: {line}")
         if pointer.type.to is None:
             raise CompileException(f"void* has no elements: cast it first: {line}")
-        return InMemory(pointer, self.site(line))
+        return InMemory(pointer, CSite(self.source, line, is_guess=name_of(node) in self.compared))
 
     def at_deref(self, line: Line, node: Node) -> Term:
         return self._element(self.place_deref(line, node))
@@ -88,14 +92,14 @@ class Access(Expressions):
             raise CompileException(f"only arrays and pointers have elements: {line}")
         if isinstance(owner.type, Array):
             by = self._inside(owner.type, by, base, line)
-        return self._pointed(moved(decayed(owner), by, line), line)
+        return self._pointed(moved(decayed(owner), by, line), base, line)
 
     def _inside(self, kind: Array, index: Term, base: Node, line: Line) -> Term:
         """The index of an array of several axes, checked along its own."""
         length = kind.lengths[0]
         if len(kind.lengths) == 1 and base.kind == "name":  # its end is the memory's
             return index
-        name, site, run = _name_of(base), self.site(line), index.run
+        name, site, run = name_of(base) or "the array", self.site(line), index.run
 
         def checked(lanes: Lanes, mask: Mask) -> Any:
             return functions.inside(lanes, mask, run(lanes, mask), length, name, site)
@@ -185,9 +189,16 @@ class Access(Expressions):
         return Term(place.type, update, None, place.origin)
 
 
-def _name_of(node: Node) -> str:
-    while node.kind in ("index", "deref"):
+def _axes_of(name: str) -> Term:
+    """``threadIdx`` and its like as a whole: all three numbers."""
+    kind = StructType("dim3" if name.endswith("Dim") else "uint3", tuple((axis, UINT) for axis in "xyz"))
+    return Term(kind, lambda lanes, mask: tuple(lanes.axes[name]))
+
+
+def name_of(node: Node) -> str:
+    """The array's or the pointer's name in ``&x[i][j]`` and its like. Empty if there's none."""
+    while node.kind in ("index", "deref", "address"):
         node = node.parts[0]
     if node.kind == "name":
         return node.parts[0]
-    return "the array"
+    return ""

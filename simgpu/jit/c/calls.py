@@ -22,14 +22,15 @@ class Calls(Access):
     def at_call(self, line: Line, name: str, args: list[Node], given: tuple[Any, ...]) -> Term:
         several = self.program.source.module.parser.functions.get(name, [])
         if several:
-            return self._call(line, self._fitting(line, several, args), args, given)
+            function = self._fitting(line, several, args)
+            return self._call(line, function, function.filled(args), given)
         build = functions.BUILTINS.get(name)
         if build is not None:
             return build(self, line, name, args)
         return functions.of_numbers(self, line, name, [decayed(self.value(arg)) for arg in args])
 
     def _fitting(self, line: Line, several: list[Function], args: list[Node]) -> Function:
-        fitting = [function for function in several if len(function.parameters) == len(args)]
+        fitting = [function for function in several if function.takes(len(args))]
         if not fitting:
             counts = len(several[0].parameters)
             raise CompileException(f"{several[0].name} takes {counts} arguments, got {len(args)}: {line}")

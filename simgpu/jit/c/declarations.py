@@ -14,6 +14,7 @@ from ..lanes import NOBODY, Lanes, Mask
 from ..memory import Ref
 from ..types import VOID
 from ..values import Step
+from .access import name_of
 from .calls import Calls
 from .expressions import zero_of
 from .places import Registers, shared_array
@@ -200,3 +201,16 @@ def addressed(node: Any, known_functions: dict[str, list[Function]]) -> set[str]
     for part in node.parts:
         found |= addressed(part, known_functions)
     return found
+
+
+def compared(node: Any) -> set[str]:
+    """The pointers that the text gives to atomicCAS: where it reads them itself, it guesses, and this corrects it."""
+    found: set[str] = set()
+    if isinstance(node, Node):
+        if node.kind == "call" and node.parts[0].startswith("atomicCAS") and node.parts[1]:
+            found.add(name_of(node.parts[1][0]))
+        node = node.parts
+    if isinstance(node, (list, tuple)):
+        for part in node:
+            found |= compared(part)
+    return found - {""}

@@ -82,6 +82,7 @@ class Scope:
         if function is not None and self.is_device:
             self.name = function.name
         self.addressed: set[str] = set()  # the variables whose address the text asks for
+        self.compared: set[str] = set()  # the pointers that it gives to atomicCAS
         self.uses_result = True
 
     def site(self, line: Line, adds: bool = False) -> CSite:

@@ -16,7 +16,7 @@ from ..lanes import Lanes, Mask
 from ..memory import Ref
 from ..values import Step
 from .calls import Calls
-from .declarations import addressed
+from .declarations import addressed, compared
 from .scope import Notes, Variable
 from .source import CSource
 from .statements import Statements
@@ -132,6 +132,7 @@ class Translation(Statements):
         self.result_origin: frozenset = frozenset([self.result_slot])
         self.parameters: list[Variable] = []
         self.addressed = addressed(function.body, program.source.module.parser.functions)
+        self.compared = compared(function.body)
         for k, (kind, name) in enumerate(function.parameters):
             origin = origins[k] if origins is not None else frozenset([name])
             self.parameters.append(self.parameter(self.resolve(kind), name, origin))

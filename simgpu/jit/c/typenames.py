@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.parse import Deduced, Named, Node, Pointer, Reference, Struct, c_name, no_translation
+from ...kernels.parse import Deduced, Named, Node, Pointer, Reference, Sized, Struct, c_name, no_translation
 from ...kernels.preprocess import CompileException, Line
 from ..types import same
 from .scope import Scope
 from .source import VECTORS
-from .terms import StructType, decayed
+from .terms import Array, StructType, decayed
 
 
 class TypeNames(Scope):
@@ -27,9 +27,18 @@ class TypeNames(Scope):
             return Pointer(self.resolve(kind.to), kind.is_const)
         if isinstance(kind, Reference):
             return Reference(self.resolve(kind.to), kind.is_const)
+        if isinstance(kind, Sized):
+            return Array(self.resolve(kind.of), self.lengths(kind.lengths, None, self.line_of(kind.lengths)))
         if isinstance(kind, Named):
             return self._named(kind)
         return kind
+
+    def line_of(self, nodes: list[Node | None]) -> Any:
+        """The line where these nodes stand; if there's none, that of the function."""
+        for node in nodes:
+            if node is not None:
+                return node.line
+        return self.function.line if self.function else ""
 
     def _named(self, kind: Named) -> Any:
         if kind.member:
@@ -119,6 +128,8 @@ def deduce(kind: Any, given: Any, letters: list[str], found: dict[str, Any]) -> 
             found[kind] = given
     elif isinstance(kind, (Pointer, Reference)) and isinstance(given, Pointer):
         deduce(kind.to, given.to, letters, found)
+    elif isinstance(kind, Sized) and isinstance(given, Array):
+        deduce(kind.of, given.of, letters, found)
     elif isinstance(kind, Named) and kind.name == "complex" and isinstance(given, np.dtype):
         deduce(kind.given[0], given.type(0).real.dtype, letters, found)
 

@@ -374,6 +374,25 @@ extern "C" __global__ void compact(const int* in, int* out, int* count, int n)
     if (keep) out[base + before] = in[i];
 }
 
+// ---------------------------------------------------------------- an atomic operation made of compare-and-swap
+
+__device__ __forceinline__ float atomic_max(float* address, float value)
+{
+    int* as_int = (int*)address;
+    int old = *as_int, assumed;
+    do {
+        assumed = old;
+        old = atomicCAS(as_int, assumed, __float_as_int(fmaxf(value, __int_as_float(assumed))));
+    } while (assumed != old);
+    return __int_as_float(old);
+}
+
+extern "C" __global__ void largest(const float* in, float* out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomic_max(out, in[i]);
+}
+
 // ---------------------------------------------------------------- Mandelbrot's set: threads leave at other rounds
 
 extern "C" __global__ void mandelbrot(int* out, int w, int h, double x0, double y0, double step, int most)
@@ -532,6 +551,12 @@ def test_what_is_kept_by_votes(generator):
     kept = x[x % 3 == 0]
     assert count.tolist() == [kept.size]
     assert sorted(out.tolist()[: kept.size]) == sorted(kept.tolist())
+
+
+def test_an_atomic_maximum_of_compare_and_swap(generator):
+    x, out = generator.standard_normal(150).astype("f"), simgpu.zeros(1, "f")
+    launch("largest", (3,), (64,), on_card(x), out, 150)
+    assert out.tolist() == [x.max()]
 
 
 def test_mandelbrots_set():
