@@ -228,7 +228,7 @@ def _touch(lanes: Lanes, mask: Mask, to: Reach, way: int, site: Any) -> None:
 
 def _tell_log(lanes: Lanes, log: Log, to: Reach, way: int, site: Any) -> None:
     """Raises `DataRace` if the log finds one."""
-    part, found = to.part, log.race(lanes, to, way)
+    part, found = to.part, log.race(lanes, to, ATOMIC if way == READ and site.is_guess else way)
     if found is None:
         return
     at = int(to.places(lanes)[found.place] % part.flat.shape[-1])

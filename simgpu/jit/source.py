@@ -127,6 +127,7 @@ class Site:
         "barrier": "jit.syncthreads()", "warp barrier": "jit.syncwarp()", "add": "jit.atomic_add",
         "limit": "kernel.most_rounds", "array": "np.zeros_like", "unsigned": advice_of.UNSIGNED,
     }  # fmt: skip
+    is_guess = False  # a read that an atomic comparison corrects: it may meet atomic operations
 
     def __init__(self, source: Source, node: Any) -> None:
         self.source, self.node, self.line, self.text = source, node, source.line(node), source.text(node)

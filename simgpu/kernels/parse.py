@@ -35,6 +35,16 @@ class Pointer(NamedTuple):
         return f"{'const ' * self.is_const}{c_name(self.to)}*"
 
 
+class Sized(NamedTuple):
+    """``T[4][8]``, of which a parameter ``T x[][4][8]`` is a pointer to the first."""
+
+    of: Any
+    lengths: list[Node | None]
+
+    def __str__(self) -> str:
+        return f"{c_name(self.of)}{'[…]' * len(self.lengths)}"
+
+
 class Reference(NamedTuple):
     """``T&``: another name of the caller's variable."""
 
@@ -76,6 +86,16 @@ class Function:
     words: frozenset[str]  # such as __global__
     line: Any
     given: tuple[Any, ...] = ()  # what a specialized one is for: template <> … name<float>(…)
+    defaults: tuple[Node, ...] = ()  # of its last parameters
+
+    def takes(self, count: int) -> bool:
+        """Whether it can be called with so many arguments."""
+        return len(self.parameters) - len(self.defaults) <= count <= len(self.parameters)
+
+    def filled(self, args: list[Node]) -> list[Node]:
+        """The arguments, and the default values of those that are left out."""
+        missing = len(self.parameters) - len(args)
+        return [*args, *self.defaults[len(self.defaults) - missing :]]
 
 
 @dataclass
@@ -87,16 +107,16 @@ class Struct:
 
 
 _C_NAMES = {
-    "?": "bool", "b": "signed char", "B": "unsigned char", "h": "short", "H": "unsigned short", "i": "int",
-    "I": "unsigned int", "l": "long long", "L": "unsigned long long", "q": "long long", "Q": "unsigned long long",
-    "e": "__half", "f": "float", "d": "double", "F": "complex<float>", "D": "complex<double>",
+    "b1": "bool", "i1": "signed char", "u1": "unsigned char", "i2": "short", "u2": "unsigned short", "i4": "int",
+    "u4": "unsigned int", "i8": "long long", "u8": "unsigned long long", "f2": "__half", "f4": "float", "f8": "double",
+    "c8": "complex<float>", "c16": "complex<double>",
 }  # fmt: skip
 
 
 def c_name(kind: Any) -> str:
     """What C calls a type."""
     if isinstance(kind, np.dtype):
-        return _C_NAMES.get(kind.char, str(kind))
+        return _C_NAMES.get(f"{kind.kind}{kind.itemsize}", str(kind))
     if kind is None:
         return "void"
     return str(kind)
@@ -140,6 +160,9 @@ class Parser:
         self.functions: dict[str, list[Function]] = {}
         self.structs: dict[str, list[tuple[tuple[Any, ...], Struct]]] = {}  # by name: what its template is given
         self.templates: set[str] = set()  # functions and structs that have one
+        self.announced: dict[str, tuple[Node, ...]] = {}  # default values of functions that are written further down
+        self.enums: dict[str, bool] = {}  # whether its names are only known with its own in front, Way::UP
+        self.enumerators: dict[str, str] = {}  # of the enum class that's being read: A is Way::A there
         self.words: set[str] = set()  # all that the text has
         self.is_c = False  # whether this is inside of extern "C"
         self.preprocessor = Preprocessor(options, knows_headers)
@@ -238,7 +261,7 @@ class Parser:
         self.spaces()
         found = self.word in _QUALIFIERS or self.word in self.types or self.word in _INTEGERS or self.word == "struct"
         found = found or self.word == "complex" and self.peek() == "<" or self.word in self.structs
-        is_value = self.word in self.structs and self._has_a_member()
+        is_value = (self.word in self.structs or self.word in self.enums) and self._has_a_member()
         self.at = at
         return found and not is_value
 
@@ -337,7 +360,8 @@ class Parser:
         before = dict(self.types)
         found = self._maybe_a_template()
         for name in set(self.types) - set(before):
-            if self.types[name] == name:  # a letter of a template means something only there
+            kind = self.types[name]  # which a dtype compares with: np.dtype("uint8") == "ubyte"
+            if isinstance(kind, str) and kind == name:  # a letter of a template means something only there
                 del self.types[name]
         return found
 
@@ -397,13 +421,17 @@ class Parser:
         self.at += 1
         if letters or given:
             self.templates.add(name)
-        parameters = [found for found in self.comma_list(self._parameter, ")") if found is not None]
+        found = [one for one in self.comma_list(self._parameter, ")") if one is not None]
+        parameters = [(kind, name) for kind, name, _ in found]
+        defaults = tuple(default for *_, default in found if default is not None)
         if self.follows(";"):  # it's only announced
+            self.announced[name] = defaults
             return []
+        defaults = defaults or self.announced.get(name, ())
         if self.word != "{":
             raise no_translation(self.line, f"{self.word or 'the end'} where {{ should be")
         self.functions.setdefault(name, []).append(
-            Function(kind, name, parameters, self.statement(), letters, frozenset(words), line, given)
+            Function(kind, name, parameters, self.statement(), letters, frozenset(words), line, given, defaults)
         )
         return []
 
@@ -415,18 +443,27 @@ class Parser:
             words |= self.qualifiers()
         return words
 
-    def _parameter(self) -> tuple[Any, str] | None:
+    def _parameter(self) -> tuple[Any, str, Node | None] | None:
+        """A parameter's type, its name, and its default value."""
         kind, words = self.base()
         kind = self.stars(kind, words)
         if kind is None and self.word == ")":  # f(void)
             return None
+        is_to_arrays = self.word == "(" and self.peek() == "*"  # T (*x)[4], which is T x[][4]
+        if is_to_arrays:
+            self.at += 2
         name = self.name() if self.word.isidentifier() else ""
+        lengths: list[Node | None] = []
+        if is_to_arrays:
+            self.expect(")")
+            lengths.append(None)
         while self.follows("["):
-            self.up_to("]", is_optional=True)
+            lengths.append(self.up_to("]", is_optional=True))
+        if lengths[1:]:
+            kind = Sized(kind, lengths[1:])
+        if lengths:
             kind = Pointer(kind, "const" in words)
-        if self.word == "=":
-            raise no_translation(self.line, "a parameter with a default value")
-        return kind, name
+        return kind, name, self.expression() if self.follows("=") else None
 
     def _struct(self, letters: list[tuple[str, Any, Any]]) -> None:
         self.expect("struct")
@@ -503,18 +540,23 @@ class Parser:
         return Node("block", line, ([],))
 
     def _enum_statement(self, line: Any) -> Node:
-        self.follows("class")
-        if self.word != "{":
-            self.types[self.name()] = np.dtype("int32")
+        is_class = self.follows("class", "struct")
+        owner = "" if self.word in (":", "{") else self.name()
+        kind = self.type() if self.follows(":") else np.dtype("int32")
+        if owner:
+            self.types[owner], self.enums[owner] = kind, is_class
         self.expect("{")
         found, last = [], Node("unary", line, ("-", ONE))
         while not self.follows("}"):
             name = self.name()
+            whole = f"{owner}::{name}" if is_class else name
             last = self.expression() if self.follows("=") else Node("binary", line, ("+", last, ONE))
-            found.append(Node("declare", line, (np.dtype("int32"), name, last, frozenset(["const"]))))
-            last = Node("name", line, (name,))
+            found.append(Node("declare", line, (kind, whole, last, frozenset(["const"]))))
+            last = Node("name", line, (whole,))
+            self.enumerators[name] = whole
             if self.word != "}":
                 self.expect(",")
+        self.enumerators = {}
         self.expect(";")
         return Node("together", line, (found,))
 
@@ -712,6 +754,10 @@ class Parser:
             self.expect(">")
             self.expect("(")
             return Node("cast", line, (kind, [self.up_to(")")]))
+        if word in self.enums and self.peek() == "::":
+            self.at += 2
+            name = self.name()
+            return Node("name", line, (f"{word}::{name}" if self.enums[word] else name,))
         if self.is_type():
             return Node("cast", line, (self.type(), self.braces()))
         if word in self.structs and (self.peek() == "::" or self.peek() == "<"):
@@ -724,7 +770,7 @@ class Parser:
             name = self.name()
         if self.word == "(":
             return Node("call", line, (name, self.braces(), ()))
-        return Node("name", line, (name,))
+        return Node("name", line, (self.enumerators.get(name, name),))
 
     def _of_a_struct(self, line: Any) -> Node:
         """``Constants<T>::third``."""

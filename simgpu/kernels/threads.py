@@ -361,7 +361,7 @@ class Threads:
     def at_call(self, mask: Any, name: str, args: list[Node], given: tuple = ()) -> Any:
         if name in self.functions:
             several = self.functions[name]
-            own = next((function for function in several if len(function.parameters) == len(args)), several[0])
+            own = next((function for function in several if function.takes(len(args))), several[0])
             return self.call(own, mask, args)
         if name in numbers.ATOMIC:
             ufunc, place, value = numbers.ATOMIC[name], self.target(args[0], mask), self.value(args[1], mask)
@@ -381,8 +381,9 @@ class Threads:
         return self.count(common(*[x.dtype for x in values]), value, 10)
 
     def call(self, function: Function, mask: Any, args: list[Node]) -> Any:
-        if len(args) != len(function.parameters):
+        if not function.takes(len(args)):
             raise CompileException(f"{len(args)} arguments, but it takes {len(function.parameters)}: {self.line}")
+        args = function.filled(args)
         types, scope = dict(self.types), {}
         letters = [name for name, _, _ in function.letters]
         for (kind, name), arg in zip(function.parameters, args):

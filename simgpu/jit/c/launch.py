@@ -26,9 +26,9 @@ from ..races import Log
 from .places import limits, shared_array
 from .source import CSite
 from .terms import NULL, StructType, dtype_in_memory
-from .translate import DYNAMIC
 
 _BYTES = "?bB"
+_DYNAMIC = "as large as the launch says"
 
 
 class CLaunch(Launch):
@@ -206,12 +206,12 @@ class CLaunch(Launch):
     def dynamic_shared(self, lanes: Lanes, key: Any, name: str, kind: Any) -> Ref:
         """``extern __shared__``: all of these have one beginning."""
         dtype = dtype_in_memory(kind)
-        if DYNAMIC not in lanes.shared:
+        if _DYNAMIC not in lanes.shared:
             count = self.shared_mem // dtype.itemsize
-            lanes.shared[DYNAMIC] = shared_array(lanes, (DYNAMIC, "first"), name, kind, (count,), True)
-        whole = lanes.shared[DYNAMIC].part
+            lanes.shared[_DYNAMIC] = shared_array(lanes, (_DYNAMIC, "first"), name, kind, (count,), True)
+        whole = lanes.shared[_DYNAMIC].part
         if whole.flat.dtype == dtype:
-            lanes.shared[key] = lanes.shared[DYNAMIC]
+            lanes.shared[key] = lanes.shared[_DYNAMIC]
         else:
             lanes.shared[key] = Ref(self.as_type(lanes, whole, dtype)._replace(name=name), 0, 0)
         return lanes.shared[key]

@@ -65,8 +65,9 @@ class CSite:
     }  # fmt: skip
     node = None
 
-    def __init__(self, source: CSource, line: Line, adds: bool = False) -> None:
-        self.source, self.line, self.text, self.adds = source, line.number, line.text, adds
+    def __init__(self, source: CSource, line: Line, adds: bool = False, is_guess: bool = False) -> None:
+        self.source, self.line, self.text = source, line.number, line.text
+        self.adds, self.is_guess = adds, is_guess
 
     def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
         return kind(what, advice, self.source.name, self.line, self.text, place)

@@ -75,6 +75,8 @@ def dtype_in_memory(kind: Any) -> np.dtype:
         return found
     if isinstance(kind, Pointer):
         return np.dtype("uint64")
+    if isinstance(kind, Array):
+        return dtype_in_memory(kind.of)
     return kind
 
 

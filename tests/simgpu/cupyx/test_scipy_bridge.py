@@ -187,6 +187,93 @@ def test_a_programs_function_gets_arrays_of_the_gpu():
     np.testing.assert_allclose(ndimage.generic_filter(cp.asarray(X), total, 3, mode="mirror").get(), windows, 1e-9)
 
 
+ROOT_MEAN_SQUARE = """extern "C" __global__ void rms(const double* x, int n, double* y) {
+    double s = 0;
+    for (int i = 0; i < n; ++i) s += x[i] * x[i];
+    y[0] = sqrt(s / n);
+}"""
+RUNNING = """extern "C" __global__ void largest(const double* x, ptrdiff_t n, double* y, ptrdiff_t m) {
+    for (int i = 0; i < m; ++i) {
+        y[i] = x[i];
+        for (int k = i; k < i + n - m + 1; ++k) y[i] = fmax(y[i], x[k]);
+    }
+}"""
+
+
+@pytest.mark.parametrize("options", [{}, {"origin": 1, "mode": "wrap"}, {"mode": "constant", "cval": 2.0}])
+def test_a_filter_with_a_kernel_of_the_programs(options):
+    def rms(x):
+        return np.sqrt((x * x).mean())
+
+    raw = cp.RawKernel(ROOT_MEAN_SQUARE, "rms")
+    reduction = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a / _in_ind.size())", "0", "rms")
+    smaller = cp.ReductionKernel("X x", "Y y", "_raw_x[_in_ind.size() / 2] > x", "a + b", "y = a", "0", "smaller")
+    x, wanted = cp.asarray(X), scipy.ndimage.generic_filter(X, rms, 3, **options)
+    for kernel in (raw, reduction):
+        with cp.receipt() as receipt:
+            found = ndimage.generic_filter(x, kernel, 3, **options)
+        np.testing.assert_allclose(found.get(), wanted, 1e-12)
+        assert receipt.launches == 1 and "generic_9_rms" in str(receipt)
+    shape = np.array([[0, 1, 0], [1, 1, 1], [0, 0, 1]], bool)
+    found = ndimage.generic_filter(x, smaller, footprint=cp.asarray(shape), output="i4", **options)
+    wanted = scipy.ndimage.generic_filter(X, lambda v: (v[len(v) // 2] > v).sum(), footprint=shape, **options)
+    np.testing.assert_array_equal(found.get(), wanted)
+    run, out = cp.RawKernel(RUNNING, "largest"), cp.zeros(X.shape, "f")
+    assert ndimage.generic_filter1d(x, run, 3, 0, out, **options) is out
+    np.testing.assert_allclose(out.get(), scipy.ndimage.maximum_filter1d(X, 3, 0, **options), 1e-6)
+
+
+def test_a_filter_along_some_axes():
+    x = cp.asarray(np.stack((X, 2 * X)))
+    found = ndimage.generic_filter(x, cp.RawKernel(ROOT_MEAN_SQUARE, "rms"), (1, 3), axes=(1, 2))
+    alone = ndimage.generic_filter(x[1], cp.RawKernel(ROOT_MEAN_SQUARE, "rms"), (1, 3))
+    np.testing.assert_array_equal(found[1].get(), alone.get())
+
+
+def test_a_filters_kernel_that_leaves_its_window():
+    text = ROOT_MEAN_SQUARE.replace("i < n", "i <= n")
+    with pytest.raises(cp.jit.OutOfBounds, match="window has 9 elements, 0 to 8; index 9") as caught:
+        ndimage.generic_filter(cp.asarray(X), cp.RawKernel(text, "rms"), 3)
+    assert caught.value.line == 3
+
+
+def test_a_filter_takes_the_kernels_that_cupy_takes():
+    double, x = cp.ElementwiseKernel("T x", "T y", "y = 2 * x", "double_it"), cp.asarray(X)
+    total = cp.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+    with pytest.raises(TypeError, match="only ReductionKernel allowed"):
+        ndimage.generic_filter(x, double, 3)
+    for call in (lambda: ndimage.generic_filter(x, np.mean, 3), lambda: ndimage.generic_filter1d(x, total, 3)):
+        with pytest.raises(TypeError, match="bad function type"):
+            call()
+    with pytest.raises(TypeError, match="Complex type not supported"):
+        ndimage.generic_filter1d(x + 1j, cp.RawKernel(RUNNING, "largest"), 3)
+    for call in (
+        lambda: ndimage.generic_filter1d(x, cp.RawKernel(RUNNING, "largest"), 3, origin=2),
+        lambda: ndimage.generic_filter(x, total, 3, origin=(0, -2)),
+    ):
+        with pytest.raises(ValueError, match="invalid origin"):
+            call()
+
+
+@pytest.mark.filterwarnings("ignore:wavelets:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:wavelets:UserWarning")
+def test_the_transform_with_wavelets():
+    """A row for each width: the data convolved with the wavelet, backwards and conjugated."""
+    x = np.sin(np.arange(100.0))
+    widths = [1, 4, 20]
+    for wavelet, dtype in ((signal.ricker, np.float64), (signal.morlet2, np.complex128)):
+        found = signal.cwt(cp.asarray(x), wavelet, widths)
+        assert (found.shape, found.dtype) == ((3, 100), dtype)
+        for row, width in zip(found.get(), widths):
+            wave = wavelet(min(10 * width, 100), width).get().conj()[::-1]
+            np.testing.assert_allclose(row, scipy.signal.convolve(x, wave, "same"), 1e-9, 1e-12)
+
+
+def test_wavelets_say_that_they_will_go():
+    with pytest.warns(cp.exceptions.VisibleDeprecationWarning, match="wavelets: SciPy gave them up"):
+        signal.ricker(10, 1.0)
+
+
 def test_an_objects_arrays_are_on_the_gpu():
     system = signal.lti([1.0, 2.0], [1.0, 3.0, 4.0])
     assert isinstance(system, signal.lti) and isinstance(system.num, cp.ndarray)

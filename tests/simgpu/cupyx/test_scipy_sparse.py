@@ -260,6 +260,25 @@ def test_operators_are_composed():
         np.testing.assert_allclose(operator_.matmat(cp.asarray(A)).get(), values @ A, 1e-12, 1e-12)
 
 
+def test_eigenvalues_stop_after_maxiter_products():
+    """CuPy gives what it has then. Five vectors are a space of products: its projection has these eigenvalues."""
+    values = np.diag(np.arange(1.0, 31.0))
+    space = np.linalg.qr(np.stack([np.diag(values) ** n for n in range(5)], 1))[0]
+    wanted = np.linalg.eigvalsh(space.T @ values @ space)[-2:]
+    w, v = linalg.eigsh(cp.asarray(values), 2, ncv=5, maxiter=5)
+    np.testing.assert_allclose(w.get(), wanted)
+    np.testing.assert_allclose((v.T @ v).get(), np.eye(2), atol=1e-12)
+    w = linalg.eigsh(cp.asarray(values), 2, ncv=5, return_eigenvectors=False)
+    np.testing.assert_allclose(w.get(), [29, 30])
+    near = [abs(linalg.eigsh(cp.asarray(values), 2, ncv=5, maxiter=most)[0].get()[1] - 30) for most in (5, 11, 20)]
+    assert near[0] > near[1] > near[2]
+    for a in (values[:, :20], values[:20]):
+        u, s, v = linalg.svds(cp.asarray(a), 2, ncv=5, maxiter=5)
+        assert (u.shape, s.shape, v.shape) == ((a.shape[0], 2), (2,), (2, a.shape[1]))
+        assert 10 < s[1] < 20 and s[0] < s[1]
+        np.testing.assert_allclose(linalg.svds(cp.asarray(a), 2, ncv=7)[1].get(), [19, 20])
+
+
 def test_an_operator_gets_vectors_on_the_gpu():
     kinds = set()
 

@@ -175,6 +175,25 @@ def test_a_part_of_an_array_ends_where_it_ends():
     assert out.tolist() == [11, 10, 9, 8]
 
 
+def test_a_guess_before_compare_and_swap_meets_no_plain_write():
+    """It may meet other threads' atomic operations, which the comparison sees."""
+    code = """extern "C" __global__ void f(int* x) {
+        int old = x[0];
+        while (true) {
+            int seen = atomicCAS(&x[0], old, old + 1);
+            if (seen == old) break;
+            old = seen;
+        }
+        PLAIN
+    }"""
+    x = simgpu.zeros(1, "i")
+    simgpu.RawKernel(code.replace("PLAIN", ""), "f")((1,), (8,), (x,))
+    assert x.tolist() == [8]
+    with pytest.raises(jit.DataRace) as caught:
+        simgpu.RawKernel(code.replace("PLAIN", "if (threadIdx.x == 3) x[0] = 0;"), "f")((1,), (8,), (x,))
+    assert caught.value.line == 8
+
+
 def test_memory_that_empty_made_holds_nothing():
     code = 'extern "C" __global__ void f(const float* x, float* out) { out[threadIdx.x] = x[threadIdx.x]; }'
     with pytest.raises(jit.NeverWritten, match="was made by `empty`"):

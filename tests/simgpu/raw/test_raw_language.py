@@ -81,6 +81,7 @@ def test_statements(body, values):
         ("const int* p = nullptr; if (p) out[i] = 1; p = x; if (p != NULL) out[i] += 2;", [2, 2, 2, 2]),
         ("float4 v = make_float4(1, 2, 3, i); v.y += v.w; out[i] = v.x + v.y * 10;", [21, 31, 41, 51]),
         ("int2 v[2]; v[0].x = i; v[0].y = 1; v[1] = v[0]; v[1].x++; out[i] = v[1].x * 10 + v[0].x;", [10, 21, 32, 43]),
+        ("uint3 t = threadIdx; dim3 d = blockDim; out[i] = 10 * t.x + d.x + t.y;", [4, 14, 24, 34]),
         ("float4 const* p = (float4 const*)x; out[i] = __float_as_int(p[0].y) + sizeof(p[0]);", [17, 17, 17, 17]),
     ],
 )  # fmt: skip
@@ -104,6 +105,8 @@ int broken(
 constexpr int first = 4, second = first * 2;
 #endif
 enum Way { UP, DOWN = 5, LEFT };
+enum class Near { ONE = 1, TWO };
+enum class Far : unsigned char { ONE = 128, TWO = ONE << 1, THREE = TWO | 3 };
 struct Pair { float value; int index; };
 template<typename T> struct Third {};
 template<> struct Third<float> { static constexpr float value = 0.25f; };
@@ -113,6 +116,10 @@ template<typename T> __device__ __forceinline__ T twice(T v) { return v + v; }
 template<typename T, int N> __device__ T power(T v) { T r = 1; for (int k = 0; k < N; k++) r *= v; return r; }
 __device__ void both_of(int v, int* a, int& b) { *a = v + 1; b = v + 2; }
 __device__ int sign_of(float v) { if (v > 0) return 1; if (v < 0) return -1; return 0; }
+__device__ int with_default(int v, int w = 10, int u = 100);
+__device__ int with_default(int v, int w, int u) { return v + w + u; }
+template<int N> __device__ int corner(const int s[][N]) { return s[1][N - 1]; }
+__device__ void fill(int (*s)[3], int v = 5) { for (int a = 0; a < 6; a++) s[a / 3][a % 3] = v + a; }
 __device__ Pair better(const Pair& a, Pair b) { return a.value > b.value ? a : b; }
 __device__ int which(int v) { return 1; }
 __device__ int which(double v) { return 2; }
@@ -120,6 +127,8 @@ template<typename T> __device__ T third(T v) { return v * Third<T>::value; }
 namespace deep { __device__ int inner(int v) { return v * 3; } }
 typedef unsigned long long u64;
 using real = double;
+typedef unsigned char ubyte;
+typedef float f;
 """
 
 
@@ -135,7 +144,12 @@ using real = double;
         ("Pair p = {1.5f, 1}, q; q.value = x[i]; q.index = 2; out[i] = better(p, q).index;", [1, 1, 2, 2]),
         ("out[i] = which(1) * 10 + which(1.0);", [12] * 4), ("out[i] = third(1.0f) + third(1.0);", [0.75] * 4),
         ("out[i] = deep::inner(x[i]);", [0, 3, 6, 9]), ("u64 v = ~0ull; out[i] = (real)(v >> 60);", [15] * 4),
-        ("out[i] = __CUDA_ARCH__ >= 600;", [1] * 4),
+        ("out[i] = with_default(1) + with_default(1, 2) + with_default(1, 2, 3);", [220] * 4),
+        ("int s[2][3]; fill(s); out[i] = corner<3>(s); fill(s, x[i]); out[i] += corner<3>(s);", [15, 16, 17, 18]),
+        ("out[i] = __CUDA_ARCH__ >= 600;", [1] * 4), ("ubyte v = 250 + 2 * x[i]; out[i] = v;", [250, 252, 254, 0]),
+        ("f v = 1.5; out[i] = v * 2;", [3] * 4), ("out[i] = Way::LEFT + (Way)x[i];", [6, 7, 8, 9]),
+        ("Near n = Near::TWO; out[i] = n == Near::TWO ? (int)Far::ONE + (int)Far::TWO : 9;", [128] * 4),
+        ("out[i] = static_cast<int>(Far::THREE) + sizeof(Far);", [4] * 4),
     ],
 )  # fmt: skip
 def test_what_stands_before_the_kernel(body, values):

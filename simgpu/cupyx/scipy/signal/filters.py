@@ -84,36 +84,6 @@ def sosfilt_zi(sos: np.ndarray) -> np.ndarray:
     return np.array(found, sos.dtype)
 
 
-# -- Wavelets that SciPy gave up -----------------------------------------------------------------------------
-
-
-def morlet(M: int, w: float = 5.0, s: float = 1.0, complete: bool = True) -> np.ndarray:
-    """``exp(i w x) exp(-x² / 2) / π^(1/4)`` from -2π s to 2π s; `complete` takes its mean off."""
-    x = np.linspace(-s * 2 * np.pi, s * 2 * np.pi, M)
-    wave = np.exp(1j * w * x)
-    if complete:
-        wave -= np.exp(-0.5 * w**2)
-    return wave * np.exp(-0.5 * x**2) * np.pi**-0.25
-
-
-def morlet2(M: int, s: float, w: float = 5.0) -> np.ndarray:
-    """``exp(i w x) exp(-x² / 2) / (π^(1/4) √s)``, where x is the distance from the middle, divided by s."""
-    x = (np.arange(M) - (M - 1) / 2) / s
-    return np.exp(1j * w * x) * np.exp(-0.5 * x**2) * np.pi**-0.25 * np.sqrt(1 / s)
-
-
-def ricker(points: int, a: float) -> np.ndarray:
-    """``2 / (√(3a) π^(1/4)) (1 - (x/a)²) exp(-(x/a)² / 2)``, where x is the distance from the middle."""
-    x = ((np.arange(points) - (points - 1) / 2) / a) ** 2
-    return 2 / (np.sqrt(3 * a) * np.pi**0.25) * (1 - x) * np.exp(-x / 2)
-
-
-def qmf(hk: np.ndarray) -> np.ndarray:
-    """The high-pass filter to a low-pass one: its numbers backwards, every second one with the other sign."""
-    return hk[::-1] * (-1.0) ** np.arange(len(hk))
-
-
 COMPUTES: dict[str, Callable] = {
     "lfilter": lfilter, "lfilter_zi": lfilter_zi, "lfiltic": lfiltic, "sosfilt": sosfilt, "sosfilt_zi": sosfilt_zi,
-    "morlet": morlet, "morlet2": morlet2, "ricker": ricker, "qmf": qmf,
 }  # fmt: skip

@@ -199,20 +199,78 @@ def _check_count(k: int, most: int) -> None:
         raise ValueError(f"k must be greater than 0 and smaller than {most} (actual: {k})")
 
 
+class _Limits:
+    """How many vectors CuPy keeps, and how often it begins again: `maxiter` counts products with the matrix."""
+
+    def __init__(self, n: int, k: int, ncv: int | None, maxiter: int | None) -> None:
+        wanted = max(2 * k, k + 32) if ncv is None else max(ncv, k + 2)
+        self.vectors = min(wanted, max(n - 1, k + 1))
+        each = self.vectors - k  # products of a restart
+        most = 10 * n if maxiter is None else maxiter
+        self.rounds = 1 + max(0, -(-(most - self.vectors) // each))
+        self.for_scipy: dict[str, int | None] = {"ncv": None, "maxiter": None}  # SciPy's own, unless the program says
+        if ncv is not None or maxiter is not None:
+            self.for_scipy["ncv"] = self.vectors
+        if maxiter is not None:
+            self.for_scipy["maxiter"] = self.rounds
+
+
+def _unfinished(theirs: Any, k: int, which: str, start: np.ndarray, limits: _Limits) -> tuple[np.ndarray, ...]:
+    """Lanczos' method with thick restarts, as CuPy has it, which stops there, whether it has converged or not."""
+    basis = (start / np.linalg.norm(start))[:, None]
+    for _ in range(limits.rounds):
+        while basis.shape[1] < limits.vectors:
+            basis = _extended(basis, theirs @ basis[:, -1])
+        w, s = np.linalg.eigh(basis.conj().T @ (theirs @ basis))
+        chosen = np.argsort({"LM": -abs(w), "LA": -w, "SA": w}[which])[:k]
+        w, found = w[chosen], basis @ s[:, chosen]
+        following = _extended(basis, theirs @ basis[:, -1])[:, -1:]
+        basis = np.concatenate((found, following), 1)
+    return w, found
+
+
+def _extended(basis: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """These orthonormal columns, and one more: what's new in `new`."""
+    for _ in range(2):  # the second time, for what rounding left
+        new = new - basis @ (basis.conj().T @ new)
+    length = np.linalg.norm(new)
+    if length > 0:
+        new = new / length
+    return np.concatenate((basis, new[:, None]), 1)
+
+
+def _unfinished_svd(theirs: Any, k: int, start: np.ndarray, limits: _Limits) -> tuple[np.ndarray, ...]:
+    """Singular values from eigenvalues, as CuPy has them."""
+    a = scipy.sparse.linalg.aslinearoperator(theirs)
+    is_tall = a.shape[0] >= a.shape[1]
+    w, x = _unfinished(a.H @ a if is_tall else a @ a.H, k, "LM", start, limits)
+    s = np.sqrt(np.maximum(w, 0))
+    if is_tall:
+        return a @ x / s, s, x.conj().T
+    return x, s, (a.H @ x / s).conj().T
+
+
 def eigsh(
     a: Any, k: int = 6, *, which: str = "LM", v0: Any = None, ncv: Any = None, maxiter: Any = None, tol: float = 0,
     return_eigenvectors: bool = True,
 ) -> Any:  # fmt: skip
-    """The `k` largest eigenvalues of a symmetric matrix, in order, and their vectors; "LA" and "SA" are by sign."""
+    """The `k` largest eigenvalues of a symmetric matrix, in order, and their vectors; "LA" and "SA" are by sign.
+
+    `ncv` is how many vectors it keeps. After `maxiter` products with the matrix it gives what it has, as CuPy does.
+    """
     _check_kind(a, is_square=True)
     _check_count(k, a.shape[0])
     if which not in ("LM", "LA", "SA"):
         raise ValueError(f"which must be 'LM', 'LA' or 'SA' (actual: {which})")
     theirs = for_scipy(a)
     start = np.ones(a.shape[0], a.dtype) if v0 is None else v0.host_values
+    limits = _Limits(a.shape[0], k, ncv, maxiter)
 
     def compute() -> Any:
-        w, v = scipy.sparse.linalg.eigsh(theirs, k, which=which, v0=start, tol=tol)
+        try:
+            w, v = scipy.sparse.linalg.eigsh(theirs, k, which=which, v0=start, tol=tol, **limits.for_scipy)
+        except scipy.sparse.linalg.ArpackNoConvergence:
+            w, v = _unfinished(theirs, k, which, start, limits)
         order = np.argsort(w)
         return (w[order], v[:, order]) if return_eigenvectors else w[order]
 
@@ -223,16 +281,20 @@ def svds(
     a: Any, k: int = 6, *, ncv: Any = None, tol: float = 0, which: str = "LM", maxiter: Any = None,
     return_singular_vectors: bool = True,
 ) -> Any:  # fmt: skip
-    """The `k` largest singular values, and their vectors: u, s, v."""
+    """The `k` largest singular values, and their vectors: u, s, v. `ncv` and `maxiter` are as in `eigsh`."""
     _check_kind(a, is_square=False)
     _check_count(k, min(a.shape))
     if which != "LM":
         raise ValueError(f"which must be 'LM' (actual: {which})")
     theirs = for_scipy(a)
     start = np.ones(min(a.shape), a.dtype)
+    limits = _Limits(min(a.shape), k, ncv, maxiter)
 
     def compute() -> Any:
-        u, s, v = scipy.sparse.linalg.svds(theirs, k, tol=tol, v0=start)
+        try:
+            u, s, v = scipy.sparse.linalg.svds(theirs, k, tol=tol, v0=start, **limits.for_scipy)
+        except scipy.sparse.linalg.ArpackNoConvergence:
+            u, s, v = _unfinished_svd(theirs, k, start, limits)
         order = np.argsort(s)
         return (u[:, order], s[order], v[order]) if return_singular_vectors else s[order]
 
