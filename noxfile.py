@@ -173,7 +173,7 @@ def cupy_tests(session: nox.Session) -> None:
     session.run(sys.executable, "tools/cupy_tests.py", *session.posargs, *page, env={"PYTHONPATH": os.getcwd()})
 
 
-@nox.session(default=False)  # ten minutes; the projects' sources aren't here
+@nox.session(default=False)  # fifteen minutes; the projects' sources aren't here
 def clients(session: nox.Session) -> None:
     """Other projects' tests for CuPy with simgpu in its place, from a folder with their sources: -- ../clients dask."""
     session.install("pytest", "pytest-timeout", "hypothesis", "ndindex", "scipy", "scikit-learn", "dask", "opt_einsum")
