@@ -11,6 +11,12 @@ from typing import Any
 
 import fluxlite
 
+# Of a Python that only found this folder: it's in the folder it was started in, say, and pip didn't install it.
+NOT_INSTALLED = (
+    "fluxlite isn't installed in this Python, {}, so it has only doctor. What make lab installed is in .venv: "
+    ".venv/bin/python -m fluxlite, on Windows .venv\\Scripts\\python -m fluxlite"
+)
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command that the arguments name; 2 if they make no sense, 1 if it can't do what it should."""
@@ -27,14 +33,17 @@ def main(arguments: list[str] | None = None) -> int:
         return one
 
     command("doctor", lambda asked: print(fluxlite.doctor()), "tell which devices are here, which one is used, and why")
-    for others in entry_points(group="fluxlite.commands"):
-        others.load()(command)
+    others = entry_points(group="fluxlite.commands")
+    for other in others:
+        other.load()(command)
     try:
         asked, more = top.parse_known_args(arguments)
         asked.more = more
         if more and not asked.takes_the_rest:
             asked.parser.error(f"unrecognized arguments: {' '.join(more)}")
     except SystemExit as stop:  # after --help, or after telling what's wrong
+        if stop.code and not others:
+            print(NOT_INSTALLED.format(sys.executable), file=sys.stderr)
         return int(stop.code or 0)
     try:
         if hasattr(sys.stdout, "reconfigure"):  # in a file on Windows not every letter can be written

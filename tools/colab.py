@@ -22,6 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
+from environments import environment, pip  # noqa: E402
+
 import notebooks  # noqa: E402
 
 VENV = ROOT / ".venv-colab"
@@ -50,15 +52,11 @@ KNOWN_BY = {"Colab": {"COLAB_RELEASE_TAG": "release"},
             "Kaggle": {"COLAB_RELEASE_TAG": "release", "KAGGLE_KERNEL_RUN_TYPE": "Interactive"}}  # fmt: skip
 
 
-def environment() -> Path:
+def as_on_colab() -> Path:
     """Colab's packages in an environment without fluxlite; the path of its Python."""
-    python = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not python.exists():
-        print(f"making {VENV.name}: {', '.join(VERSIONS)}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], check=True)
-    pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", *VERSIONS, "nbclient"], check=True)
-    subprocess.run([*pip, "uninstall", "--yes", "fluxlite"], check=True)
+    python = environment(VENV, f": {', '.join(VERSIONS)}")
+    pip(python, "install", *VERSIONS, "nbclient")
+    pip(python, "uninstall", "--yes", "fluxlite")
     return python
 
 
@@ -104,7 +102,7 @@ def main(arguments: list[str]) -> int:
     if unknown := sorted({*given.numbers} - {*known}):
         parser.error(f"there's no lesson {', '.join(unknown)}; there are {', '.join(known)}")
     place = "Kaggle" if given.kaggle else "Colab"
-    python = environment()
+    python = as_on_colab()
     with tempfile.TemporaryDirectory() as folder:
         package = archive(Path(folder))
         results = [run(python, path, package, place) for path in notebooks.lessons(given.numbers)]

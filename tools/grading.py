@@ -19,19 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tools import notebooks  # noqa: E402
+from tools.environments import environment, pip  # noqa: E402
 
 VENV = ROOT / ".venv-nbgrader"
-PROGRAMS = VENV / ("Scripts" if os.name == "nt" else "bin")
-
-
-def environment() -> None:
-    """Make the environment, or bring it up to date. Raises `CalledProcessError` if pip fails, which says why."""
-    python = PROGRAMS / ("python.exe" if os.name == "nt" else "python")
-    if not python.exists():
-        print(f"making {VENV.name}; that takes a few minutes", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], check=True)
-    pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "-e", f"{ROOT}[lab,nbgrader]"], check=True)
 
 
 def main(arguments: list[str]) -> int:
@@ -44,10 +34,11 @@ def main(arguments: list[str]) -> int:
     folder = parser.parse_args(arguments).folder
     if notebooks.main(["nbgrader", str(folder)]):
         return 1
-    environment()
+    python = environment(VENV, "; that takes a few minutes")
+    pip(python, "install", "-e", f"{ROOT}[lab,nbgrader]")
     start = "Activate.ps1" if os.name == "nt" else "activate"
     dot = "" if os.name == "nt" else ". "
-    print(f"nbgrader is in {VENV.name}. In each new terminal, first: {dot}{PROGRAMS / start}")
+    print(f"nbgrader is in {VENV.name}. In each new terminal, first: {dot}{python.parent / start}")
     return 0
 
 

@@ -16,6 +16,11 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from environments import environment, pip  # noqa: E402
+
 # What can be missing from a package: files that tests read, pages, tools, the workflows. It takes a minute.
 TESTS = (
     *(f"tests/project/test_{name}.py" for name in ("packaging", "notebooks", "launch_links", "publishing")),
@@ -37,11 +42,15 @@ print(len(lessons), "lessons")
 """
 
 
-def run(*command: object, folder: Path) -> str:
-    """What a command prints, in `folder`, without what this shell knows of fluxlite and Python. It has to succeed."""
+def clean() -> dict[str, str]:
+    """This shell's variables, without what it knows of fluxlite and Python."""
     ours = ("PYTHON", "FLUXLITE", "VIRTUAL_ENV", "COLAB", "KAGGLE", "BINDER")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    done = subprocess.run([*map(str, command)], cwd=folder, env=clean, stdout=subprocess.PIPE, text=True)
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+
+
+def run(*command: object, folder: Path) -> str:
+    """What a command prints, in `folder`, with the variables of `clean`. It has to succeed."""
+    done = subprocess.run([*map(str, command)], cwd=folder, env=clean(), stdout=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"{done.stdout}\n{' '.join(map(str, command))} failed")
     return done.stdout
@@ -57,12 +66,11 @@ def main(arguments: list[str]) -> None:
     file, tests = given.package.resolve(), given.tests
     with tempfile.TemporaryDirectory() as temporary:
         here = Path(temporary)
-        run(sys.executable, "-m", "venv", here / "venv", folder=here)
-        scripts = here / "venv" / ("Scripts" if os.name == "nt" else "bin")
-        python, source = scripts / "python", file.suffix == ".gz"
+        python = environment(here / "venv", variables=clean())
+        source = file.suffix == ".gz"
         extras = "test" if source else "lab"
-        run(python, "-m", "pip", "install", "--quiet", f"{file}[{extras}]", folder=here)
-        said = run(scripts / "fluxlite", "check", folder=here).strip()
+        pip(python, "install", f"{file}[{extras}]", variables=clean())
+        said = run(python.parent / "fluxlite", "check", folder=here).strip()
         if said.splitlines()[-1] != "READY":
             sys.exit(f"{file.name}: fluxlite check says {said}")
         print(f"{file.name}: READY, {run(python, '-c', TRY, folder=here).splitlines()[-1]}", flush=True)
@@ -75,4 +83,7 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"{' '.join(error.cmd)} failed; its own words are above")

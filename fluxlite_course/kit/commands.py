@@ -87,7 +87,7 @@ def look_at_class(asked: argparse.Namespace) -> int:
         on_the_wall = "\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in asked.lesson)
         print(on_the_wall or seen.shown(asked.all))
         if on_the_wall and seen.remarks:  # without a name
-            print("", f"There's something to say about files ({len(seen.remarks):,}): leave out the lesson.", sep="\n")
+            print(f"\nThere's something to say about files ({len(seen.remarks):,}). To see it, leave out the lesson.")
     return 0
 
 

@@ -32,6 +32,8 @@ TIMES = 50
 # What it counts, in unpacked bytes, to list a member of a zip file in another one, and to look into it.
 LISTED, OPENED = 300, 3_000
 OTHER_PACKINGS = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zipx")
+# What a learner may hand in instead: a notebook, a program, or what it looks like.
+INSTEAD = (".doc", ".docx", ".heic", ".html", ".ipynb", ".jpeg", ".jpg", ".odt", ".pages", ".pdf", ".png", ".py")
 NO_HAND_INS = (".csv", ".ipynb", ".json", ".zip")  # though their names may begin as those of hand-ins do
 # Letters that take no place or show nothing, so that two names with them look like one.
 INVISIBLE = re.compile(
@@ -70,6 +72,7 @@ def collect(folder: Path) -> tuple[list[Handin], list[str]]:
             found.append(f"{where}: {_ONLY_ZIP}")
         elif file.name == progress.FILE and not _is_beside_a_hand_in(file):
             found.append(f"{where}: {_ALONE}")
+    found += [f"{printable(name)}: {_ONLY_ZIP}" for name in _instead_on_disk(folder)]
     return [one for one in found if isinstance(one, Handin)], [one for one in found if isinstance(one, str)]
 
 
@@ -81,6 +84,31 @@ _ALONE = f"it isn't counted without the {ABOUT} that handin packs with it"
 def _is_beside_a_hand_in(file: Path) -> bool:
     """Whether a record lies in a folder with a hand-in: in the lessons' folder, handin puts its file there."""
     return any(name == ABOUT or name.lower().endswith(".zip") for name in os.listdir(file.parent))
+
+
+def _instead_on_disk(folder: Path) -> Iterator[str]:
+    """What lies in `folder` and below in place of a hand-in, by its path there: in each folder below, the first.
+
+    In `folder` itself each file may be another learner's. Where a hand-in lies, and below, nothing is in its place.
+    """
+    for place, folders, files in os.walk(folder):
+        below = Path(place).relative_to(folder)
+        is_someones = any(name in (ABOUT, progress.FILE) for name in files)
+        if below.parts:
+            is_someones = is_someones or any(map(_may_be_a_hand_in, files))
+        if is_someones or len(below.parts) >= DEEPEST_FOLDER:
+            folders.clear()
+        if is_someones or OF_MOODLE in below.name:  # of Moodle's folders, _files says which have nothing
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        instead = sorted(name for name in files if _is_instead(name))
+        for name in instead[:1] if below.parts else instead:
+            yield (below / name).as_posix()
+
+
+def _is_instead(name: str) -> bool:
+    """Whether a learner may have handed in this file, not knowing better."""
+    return name.lower().endswith(INSTEAD) and not name.startswith(".") and not _looks_packed(name)
 
 
 def _may_be_a_hand_in(name: str) -> bool:
@@ -164,6 +192,7 @@ class _Members:
         self.records: dict[str, list[Member]] = {}
         self.in_turn: dict[str, Iterator[Member]] = {}
         self.others: list[Member] = []  # packed in another way
+        self.instead: dict[str, list[Member]] = {}  # by folder: notebooks, say
         self.learners: set[str] = set()  # whom Moodle names
         if archive.doubt:
             self.remarks.append(f"{where}: {archive.doubt}")
@@ -205,6 +234,8 @@ class _Members:
             self.records.setdefault(folder, []).append(entry)
         elif _looks_packed(name):
             self.others.append(entry)
+        elif _is_instead(name):
+            self.instead.setdefault(folder, []).append(entry)
         elif entry.trouble:  # it may be a hand-in whose name is damaged
             self.remarks.append(f"{self.path(entry)}: {entry.trouble}; ask for it again")
 
@@ -302,6 +333,15 @@ def _left_out(members: _Members, without: list[Member], with_a_hand_in: Counter[
     for folder, (first, *_) in members.records.items():
         if not _is_below(folder, with_a_hand_in.keys()):
             yield f"{members.path(first)}: {_ALONE}"
+    if with_a_hand_in.total() < 2:  # it's one learner's, who may have packed anything
+        return
+    for folder, instead in members.instead.items():
+        if _is_below(folder, own) or _is_below(folder, members.records.keys()):
+            continue
+        # Beside the hand-ins of others each may be another learner's, and in a folder all are one's.
+        for member in instead if with_a_hand_in[folder] else instead[:1]:
+            if not of_moodle(member):
+                yield f"{members.path(member)}: {_ONLY_ZIP}"
 
 
 def _is_below(folder: str, folders: Collection[str]) -> bool:
@@ -329,7 +369,8 @@ def _read(members: _Members, member: Member, where: str) -> list[Handin | str]:
             kept, lost = editions.renumbered(kept, progress.EDITION)
             said = [f"{where}: it's from fluxlite 0.2; what it has for exercises that are still there is counted"]
             if lost:
-                said = [f"{said[0]}, and {_some(lost)} isn't"]
+                isnt = "isn't" if len(lost) == 1 else "aren't"
+                said = [f"{said[0]}, and {_some(lost)} {isnt}"]
         return [*_counted(about, progress.as_record(kept), where), *said]
     except Exception as error:  # damaged, locked by a password, not JSON: there are many ways
         return [_cannot_read(where, error)]

@@ -75,5 +75,10 @@ def not_writable() -> str:
 
 
 def _install(*what: str) -> str:
-    python = f'"{sys.executable}"' if " " in sys.executable else sys.executable
-    return f"This helps:\n    {'%pip' if ipython() is not None else f'{python} -m pip'} install {' '.join(what)}"
+    pip = "%pip" if ipython() is not None else f"{this_python()} -m pip"
+    return f"This helps:\n    {pip} install {' '.join(what)}"
+
+
+def this_python() -> str:
+    """What to type for the Python that runs this, from any folder: another one may not have the course."""
+    return f'"{sys.executable}"' if " " in sys.executable else sys.executable

@@ -140,6 +140,66 @@ def test_what_was_unpacked_is_looked_at_as_well(tmp_path):
     ]
 
 
+NO_HAND_IN = "only zip files are read: ask for the one that handin made"
+
+
+def test_a_notebook_or_a_picture_that_was_handed_in_instead_is_named(tmp_path):
+    """Nobody noticed that Dora was missing: she had handed in her notebook, and the class had one learner fewer."""
+    for name, content in {
+        "Ada.zip": packed(contents("Ada")),
+        "dora.IPYNB": b"{}",
+        "eva.docx": b"",
+        "class.csv": b"",
+        ".ipynb_checkpoints/dora.ipynb": b"{}",
+        "Fay/b/01.ipynb": b"{}",
+        "Fay/b/02.ipynb": b"{}",
+        "Gil/handin-Gil.zip": packed(contents("Gil")),
+        "Gil/01.ipynb": b"{}",
+        "Gil/pictures/1.png": b"",
+        "Hal_1_assignsubmission_file_/hal.ipynb": b"{}",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_bytes(content)
+    found, remarks = collect(tmp_path)
+    assert [one.name for one in found] == ["Ada", "Gil"] and remarks == [
+        "Hal_1: there's no hand-in in it",
+        f"dora.IPYNB: {NO_HAND_IN}",
+        f"eva.docx: {NO_HAND_IN}",
+        f"Fay/b/01.ipynb: {NO_HAND_IN}",
+    ]
+
+
+@pytest.mark.parametrize("folder", ["", "course/"])
+def test_so_is_one_among_the_files_of_a_class(folder, tmp_path):
+    files = {
+        "ada_1_handin-Ada.zip": packed(contents("Ada")),
+        "bob_2_handin-Bob.zip": packed(contents("Bob")),
+        "dora_3_00-start-here.ipynb": "{}",
+        "eva_4_photo.JPG": "",
+        "Fay/01.ipynb": "{}",
+        "Fay/02.ipynb": "{}",
+        "Gil/handin-Gil.zip": packed(contents("Gil") | {"pictures/1.png": ""}),
+        "Gil/01.ipynb": "{}",
+        ".ipynb_checkpoints/dora.ipynb": "{}",
+    }
+    (tmp_path / "all.zip").write_bytes(packed({f"{folder}{name}": content for name, content in files.items()}))
+    found, remarks = collect(tmp_path)
+    assert [one.name for one in found] == ["Ada", "Bob", "Gil"] and remarks == [
+        f"all.zip/{folder}dora_3_00-start-here.ipynb: {NO_HAND_IN}",
+        f"all.zip/{folder}eva_4_photo.JPG: {NO_HAND_IN}",
+        f"all.zip/{folder}Fay/01.ipynb: {NO_HAND_IN}",
+    ]
+
+
+def test_a_learners_own_folder_may_be_looked_at(tmp_path):
+    """It has notebooks, and the hand-in that was made of them."""
+    for name, content in contents("Ada").items():
+        (tmp_path / name).write_text(content)
+    (tmp_path / "handin.json").unlink()
+    (tmp_path / "handin-Ada.zip").write_bytes(packed(contents("Ada")))
+    assert names(tmp_path) == ["Ada"]
+
+
 def test_folders_that_lie_too_deep_are_named(tmp_path):
     deep = tmp_path / "/".join(["a"] * 40)
     deep.mkdir(parents=True)
@@ -198,8 +258,17 @@ def test_what_another_version_packed_is_read(version, tmp_path):
     shutil.copy(Path(__file__).parent / "hand_ins" / f"{version}.zip", tmp_path)
     (one,), remarks = collect(tmp_path)
     assert (one.checks, one.guesses) == PACKED_BY[version] and one.name == "Ada"
-    lost = "what it has for exercises that are still there is counted, and 00-A, 00.1, 02.4, 03-A isn't"
+    lost = "what it has for exercises that are still there is counted, and 00-A, 00.1, 02.4, 03-A aren't"
     assert remarks == ([f"0.2.zip: it's from fluxlite 0.2; {lost}"] if version == "0.2" else [])
+
+
+@pytest.mark.parametrize(("checks", "lost"), [(["02.4"], "02.4 isn't"), (["02.4", "99.1"], "02.4, 99.1 aren't")])
+def test_what_of_0_2_does_not_count_is_named(checks, lost, tmp_path):
+    record = {"checks": dict.fromkeys(["01.1", *checks], "right"), "guesses": {}, "learner": {"id": "1"}}
+    files = contents("Ada") | {"progress.json": json.dumps(record)}
+    (tmp_path / "Ada.zip").write_bytes(packed(files))
+    (one,), (remark,) = collect(tmp_path)
+    assert one.checks == {"01.1": "right"} and remark.endswith(f"is counted, and {lost}")
 
 
 def test_what_this_version_packs_is_read(own_progress, tmp_path):

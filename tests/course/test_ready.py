@@ -104,3 +104,11 @@ def test_in_a_cell(tmp_path, monkeypatch):
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=place).execute()
     said = ["".join(output.text for output in cell.outputs).strip() for cell in notebook.cells]
     assert said[0] == "READY" and "handin-Ada.zip\n" in said[1] and said[2].startswith("a name has letters")
+
+
+def test_a_python_without_the_course_names_the_one_that_has_it(capsys, monkeypatch):
+    """In the project's folder any Python with NumPy finds fluxlite, but not the course's commands."""
+    monkeypatch.setattr("fluxlite.__main__.entry_points", lambda group: [])
+    assert main(["wall"]) == 2
+    said = capsys.readouterr().err
+    assert f"isn't installed in this Python, {sys.executable}" in said and ".venv/bin/python -m fluxlite" in said

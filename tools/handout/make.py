@@ -92,6 +92,7 @@ def start_page(system: System, wheel: str, with_all_wheels: bool, with_browser: 
         "<h2>Or in your browser</h2><p>Nothing gets installed, but Python has to send the pages. Instead of steps "
         f"2 and 3, type this line, and open <code>http://localhost:8000</code>.</p><pre>{served}</pre>"
     )
+    install = install_lines(system, wheel, with_all_wheels)
     words = {
         "version": fluxlite.__version__,
         "system": system.name,
@@ -99,7 +100,7 @@ def start_page(system: System, wheel: str, with_all_wheels: bool, with_browser: 
         "terminal": system.terminal,
         "ask": f"{system.python} --version",
         "newer": system.newer,
-        "install": "\n".join(html.escape(line) for line in install_lines(system, wheel, with_all_wheels)),
+        "install": "\n".join(f"<pre>{html.escape(line)}</pre>" for line in install),
         "lab": f"{system.inside} -m fluxlite lab",
         "elsewhere": elsewhere if with_browser else "",
     }

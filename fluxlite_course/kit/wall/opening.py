@@ -15,6 +15,7 @@ from typing import Any
 from fluxlite.writing import write_whole
 
 from .. import exercises
+from ..ready import this_python
 from .folder import Folder, take
 from .room import Room
 
@@ -26,7 +27,8 @@ LOOK_EVERY = 0.5  # seconds between two looks into a folder
 def wall(asked: argparse.Namespace) -> int:
     """Open the wall, until Ctrl-C."""
     if importlib.util.find_spec("tornado") is None:
-        raise ValueError("tornado is missing in this Python, which JupyterLab brings: pip install jupyterlab")
+        brings = f"JupyterLab brings: {this_python()} -m pip install jupyterlab"
+        raise ValueError(f"tornado is missing in this Python, which {brings}")
     if asked.address in ALL:
         raise ValueError(f"name one address, the one that labs shall reach, such as --address {own_address()}")
     lesson = asked.lesson.zfill(2) if asked.lesson else ""
@@ -98,7 +100,7 @@ def words(wall: Any, asked: argparse.Namespace) -> list[str]:
         lines += [
             "Only this computer can join. For the room's network, end it, and name this computer's address there:"
         ]
-        lines += [f"    python -m fluxlite wall --address {own_address()}"]
+        lines += [f"    {this_python()} -m fluxlite wall --address {own_address()}"]
     else:
         lines += ["It's plain HTTP: who listens in on this network can read guesses and names."]
         lines += ["Does nobody get in? Some networks keep computers apart: letters() of fluxlite_course, and paper."]

@@ -13,6 +13,7 @@ import pytest
 from course.open_wall import PATIENCE, Visitor
 
 from fluxlite.__main__ import main
+from fluxlite_course.kit.ready import this_python
 from fluxlite_course.kit.wall.opening import how_to_join
 
 ROOT = Path(__file__).parents[3]
@@ -52,7 +53,7 @@ def open_wall(folder, *arguments):
     said = ""
     for line in program.stdout:
         said += line
-        if line.startswith(("Guesses are read", "    python", "Does nobody")):
+        if line.startswith(("Guesses are read", f"    {this_python()} -m fluxlite wall --address ", "Does nobody")):
             return program, said
     raise AssertionError(said)
 
