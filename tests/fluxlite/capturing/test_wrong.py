@@ -1342,3 +1342,27 @@ def test_another_thread_that_draws_from_pythons_generator_now_and_then_does_no_h
         for _ in range(4):
             assert (run(X) == X * 2).all()
     assert run.plans
+
+
+@fl.primitive
+def halved(x):
+    return x * 0.5
+
+
+def halved_in_place(g, out, x):
+    g *= 0.5
+    return g
+
+
+fl.rule(halved, halved_in_place)
+
+
+@pytest.mark.parametrize("place", [fl.cpu, fl.gpu])
+def test_a_rule_that_changes_a_gradient_in_place_is_refused_as_eagerly(place, simulated):
+    def step(x):
+        return fl.gradient(lambda x: np.sum((halved(x) + x) ** 2), x)[0]
+
+    for run in (step, fl.captured(step)):
+        with pytest.raises(ValueError, match="read-only") as caught:
+            run(place(X))
+        assert "halved may not change g in place" in "".join(caught.value.__notes__)
