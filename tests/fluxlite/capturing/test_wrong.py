@@ -832,6 +832,9 @@ def test_arrays_made_like_others_roots_and_named_tuples():
         w = np.zeros_like(x)
         np.fill_diagonal(w, x[0, 0])
         np.put(w, [1, 2], 7)
+        np.place(w, x > 1, [4, 5])
+        np.putmask(w, x < -1, x * 3)
+        np.put_along_axis(w, np.array([[0]]), 8, 1)
         return w
 
     assert results(put) == results(put, captured=False)
@@ -1271,8 +1274,12 @@ def test_check_compares_what_gradients_hold_also_after_something_was_replaced(mo
 def test_check_takes_results_of_all_kinds_and_refuses_what_it_cannot_compare():
     w = fl.param(np.ones(3, np.float32))
     frozen = fl.Dense(2, 2)
-    run = fl.captured(lambda x: (w, frozen, {"a": [x.dtype, float("nan"), None]}, Pair(x, "b"), slice(3)), check=1)
-    for _ in range(4):
+
+    def step(x):
+        return w, frozen, {"a": [x.dtype, float("nan"), None]}, Pair(x, "b"), slice(3), fractions.Fraction(1, 3)
+
+    run = fl.captured(step, check=1)
+    for _ in range(8):
         run(X)
     run = fl.captured(lambda x: (x, lambda: 1), check=1)
     with pytest.raises(fl.CaptureError, match="check= can't compare a function, which the step returns"):
