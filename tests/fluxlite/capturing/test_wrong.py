@@ -133,11 +133,13 @@ def guarded():
     keys, members = {1: 1.0}, {1}
     yield "the type of a key", lambda x: x.astype(int) * list(keys)[0], lambda i: i == 5 and put_key(keys, 1.0)
     yield "the type in a set", lambda x: x.astype(int) * list(members)[0], lambda i: i == 5 and put_member(members, 1.0)
+    zeros = {0.0}
+    yield "a sign in a set", lambda x: np.copysign(x, list(zeros)[0]), lambda i: i == 5 and put_member(zeros, -0.0)
     yield "another class", lambda x: x * plain.k, lambda i: i == 5 and setattr(plain, "__class__", Fivefold)
     yield "the sign of zero", lambda x: np.copysign(x, space.k), lambda i: setattr(space, "k", 0.0 if i < 5 else -0.0)
 
 
-@pytest.mark.parametrize("number", range(29))
+@pytest.mark.parametrize("number", range(30))
 def test_what_a_step_reads_is_read_again_when_it_changes(number):
     worlds = []
     for captured in (False, True):
@@ -147,7 +149,7 @@ def test_what_a_step_reads_is_read_again_when_it_changes(number):
 
 
 def test_the_table_above_is_whole():
-    assert len(list(guarded())) == 29
+    assert len(list(guarded())) == 30
 
 
 @dataclasses.dataclass(frozen=True)
