@@ -126,7 +126,7 @@ def plan(copy: Path, parts: list[str]) -> dict[str, tuple[WorkItem, Change]]:
     """Find all changes, and keep a sample."""
     os.chdir(copy)  # Cosmic Ray's names are relative to where it runs
     listed = [Path(name) for name in SETTINGS["tests"]]
-    planned = [path for path in listed if path.parent not in listed]
+    planned = [path for path in listed if set(path.parents).isdisjoint(listed)]
     modules = sorted(path for path in find_modules(planned) if not parts or path.as_posix().startswith(tuple(parts)))
     by_file: dict[Path, list[WorkItem]] = defaultdict(list)
     with use_db("all.sqlite", WorkDB.Mode.create) as db:
@@ -182,10 +182,24 @@ def words_beside(spec: MutationSpec) -> set[str]:
     return set()
 
 
+def function_around(spec: MutationSpec) -> str:
+    """The innermost function whose body a change is in, as `tools/quick_tests.py` names it; empty if there's none."""
+    found = ""
+    for node in ast.walk(ast.parse(spec.module_path.read_text(encoding="utf-8"))):  # the outer ones first
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first, last = node.body[0], node.body[-1]
+            begin, end = (first.lineno, first.col_offset), (last.end_lineno, last.end_col_offset)
+            if begin <= spec.start_pos < end:
+                line = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                found = f"{spec.module_path.as_posix()}:{line}"
+    return found
+
+
 def plant(job: tuple[str, WorkItem]) -> tuple[str, WorkResult]:
     python, item = job
     spec = item.mutations[0]
     os.environ["FLUXLITE_BESIDE"] = " ".join(words_beside(spec))
+    os.environ["FLUXLITE_CHANGED"] = function_around(spec)
     return item.job_id, mutate_and_test(item.mutations, command(python, tests_of(spec.module_path.as_posix())), LIMIT)
 
 

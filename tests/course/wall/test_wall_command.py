@@ -39,15 +39,32 @@ def test_what_it_cannot_do_it_says_in_a_sentence(arguments, said, capsys, monkey
     assert os.listdir(tmp_path) == []
 
 
+def test_without_a_network_it_says_what_an_address_looks_like(capsys, monkeypatch):
+    def connect(self, address):
+        raise OSError("Network is unreachable")
+
+    monkeypatch.setattr("socket.socket.connect", connect)
+    assert main(["wall", "--no-browser", "--address", "0.0.0.0"]) == 1
+    assert "--address 192.168.…" in capsys.readouterr().err
+
+
 def test_without_tornado_it_says_who_brings_it(capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["wall"]) == 1
     assert "tornado is missing" in capsys.readouterr().err
 
 
+def own_browser(folder):
+    """A program that leaves a file beside itself if it's asked to open a page."""
+    browser = folder.with_name(f"{folder.name}-browser")
+    browser.write_text('#!/bin/sh\ntouch "$0-was-asked"\n')
+    browser.chmod(0o700)
+    return browser
+
+
 def open_wall(folder, *arguments):
     """The program, and what it printed at first."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "BROWSER": str(own_browser(folder))}
     command = [sys.executable, "-m", "fluxlite", "wall", "--no-browser", "--port", "0", *arguments]
     program = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     said = ""
@@ -70,6 +87,7 @@ def test_at_the_end_all_is_forgotten_unless_it_is_kept(keep, tmp_path):
     program.send_signal(signal.SIGINT)
     rest, _ = program.communicate(timeout=PATIENCE)
     assert program.returncode == 0
+    assert not list(tmp_path.parent.glob(f"{tmp_path.name}-browser-was-asked"))
     if keep:
         (guest,) = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))["guests"]
         assert (guest["label"], guest["guesses"]) == ("Zoë", {"02-A": "c"})

@@ -153,6 +153,7 @@ def test_results_and_what_is_assigned_have_the_memory_order_that_the_step_gives_
             results = [*step(given), own["h"]]
             found += [(np.sum(x), x.ravel("K").tobytes(), np.sum(x, axis=0).tobytes()) for x in results]
             found += [x.strides for x in results[:4]]
+            found += [x.flags.writeable for x in results[:5]]  # what's stretched isn't
         return found
 
     assert run(True) == run(False)

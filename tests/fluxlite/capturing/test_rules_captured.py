@@ -70,6 +70,7 @@ CHANGES = {
     "an array's item": lambda rule: rule.table.__setitem__(0, 9.0),
     "a function": lambda rule: setattr(rule, "shape", np.sign),
     "a whole number": lambda rule: setattr(rule, "repeats", 3),
+    "an attribute in place of the class's": lambda rule: setattr(rule, "factor", 4.0),
 }
 
 

@@ -133,11 +133,13 @@ def guarded():
     keys, members = {1: 1.0}, {1}
     yield "the type of a key", lambda x: x.astype(int) * list(keys)[0], lambda i: i == 5 and put_key(keys, 1.0)
     yield "the type in a set", lambda x: x.astype(int) * list(members)[0], lambda i: i == 5 and put_member(members, 1.0)
+    zeros = {0.0}
+    yield "a sign in a set", lambda x: np.copysign(x, list(zeros)[0]), lambda i: i == 5 and put_member(zeros, -0.0)
     yield "another class", lambda x: x * plain.k, lambda i: i == 5 and setattr(plain, "__class__", Fivefold)
     yield "the sign of zero", lambda x: np.copysign(x, space.k), lambda i: setattr(space, "k", 0.0 if i < 5 else -0.0)
 
 
-@pytest.mark.parametrize("number", range(29))
+@pytest.mark.parametrize("number", range(30))
 def test_what_a_step_reads_is_read_again_when_it_changes(number):
     worlds = []
     for captured in (False, True):
@@ -147,7 +149,7 @@ def test_what_a_step_reads_is_read_again_when_it_changes(number):
 
 
 def test_the_table_above_is_whole():
-    assert len(list(guarded())) == 29
+    assert len(list(guarded())) == 30
 
 
 @dataclasses.dataclass(frozen=True)
@@ -832,6 +834,9 @@ def test_arrays_made_like_others_roots_and_named_tuples():
         w = np.zeros_like(x)
         np.fill_diagonal(w, x[0, 0])
         np.put(w, [1, 2], 7)
+        np.place(w, x > 1, [4, 5])
+        np.putmask(w, x < -1, x * 3)
+        np.put_along_axis(w, np.array([[0]]), 8, 1)
         return w
 
     assert results(put) == results(put, captured=False)
@@ -1271,8 +1276,12 @@ def test_check_compares_what_gradients_hold_also_after_something_was_replaced(mo
 def test_check_takes_results_of_all_kinds_and_refuses_what_it_cannot_compare():
     w = fl.param(np.ones(3, np.float32))
     frozen = fl.Dense(2, 2)
-    run = fl.captured(lambda x: (w, frozen, {"a": [x.dtype, float("nan"), None]}, Pair(x, "b"), slice(3)), check=1)
-    for _ in range(4):
+
+    def step(x):
+        return w, frozen, {"a": [x.dtype, float("nan"), None]}, Pair(x, "b"), slice(3), fractions.Fraction(1, 3)
+
+    run = fl.captured(step, check=1)
+    for _ in range(8):
         run(X)
     run = fl.captured(lambda x: (x, lambda: 1), check=1)
     with pytest.raises(fl.CaptureError, match="check= can't compare a function, which the step returns"):
@@ -1342,3 +1351,27 @@ def test_another_thread_that_draws_from_pythons_generator_now_and_then_does_no_h
         for _ in range(4):
             assert (run(X) == X * 2).all()
     assert run.plans
+
+
+@fl.primitive
+def halved(x):
+    return x * 0.5
+
+
+def halved_in_place(g, out, x):
+    g *= 0.5
+    return g
+
+
+fl.rule(halved, halved_in_place)
+
+
+@pytest.mark.parametrize("place", [fl.cpu, fl.gpu])
+def test_a_rule_that_changes_a_gradient_in_place_is_refused_as_eagerly(place, simulated):
+    def step(x):
+        return fl.gradient(lambda x: np.sum((halved(x) + x) ** 2), x)[0]
+
+    for run in (step, fl.captured(step)):
+        with pytest.raises(ValueError, match="read-only") as caught:
+            run(place(X))
+        assert "halved may not change g in place" in "".join(caught.value.__notes__)
