@@ -73,7 +73,7 @@ def site(folder):
 
 
 @pytest.fixture(scope="session")
-def chromium():
+def chromium(folder):  # first: without a site, no event loop of Playwright's stays in this process
     with browsers.chromium() as starter:
         yield starter
 

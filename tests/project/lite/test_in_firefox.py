@@ -8,7 +8,7 @@ SYSTEMS_OWN = {name: "null" for name in ("color_scheme", "reduced_motion", "forc
 
 
 @pytest.fixture
-def page():
+def page(folder):
     with browsers.firefox() as firefox:
         yield firefox.new_context(viewport={"width": 1400, "height": 900}, **SYSTEMS_OWN).new_page()
 
