@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .liveness import Liveness
 from .memory import root_of
 from .program import Call, Program
 
@@ -26,13 +27,13 @@ class Layout:
     The largest are placed first, each as low as it can be; so little is left between them.
     """
 
-    def __init__(self, program: Program, calls: list[Call], at_the_start: set[int], at_the_end: set[int]) -> None:
+    def __init__(self, program: Program, calls: list[Call], liveness: Liveness) -> None:
         self._owned = program.owned
-        first, last = _first_and_last_calls(program, calls)
-        for key in at_the_start:
+        first, last = _first_and_last_calls(program, calls, liveness.elsewhere())
+        for key in liveness.full_at_the_start():
             first[key] = 0
             last.setdefault(key, 0)
-        for key in at_the_end:
+        for key in liveness.full_at_the_end():
             first[key] = 0
             last[key] = len(calls)
         self.offsets: dict[int, int] = {}
@@ -72,14 +73,16 @@ class Layout:
         return self._views[id(x)][1]
 
 
-def _first_and_last_calls(program: Program, calls: list[Call]) -> tuple[dict[int, int], dict[int, int]]:
+def _first_and_last_calls(
+    program: Program, calls: list[Call], elsewhere: set[int]
+) -> tuple[dict[int, int], dict[int, int]]:
     """By id of a buffer: the first and the last of the calls that touch it, counted from 0."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for i, call in enumerate(calls):
         for x in (*call.reads(), *call.writes()):
             key = id(root_of(x))
-            if key in program.owned:
+            if key in program.owned and key not in elsewhere:
                 first.setdefault(key, i)
                 last[key] = i
     return first, last

@@ -32,6 +32,10 @@ class Liveness:
         """The memory that the inputs are copied to."""
         return {id(root_of(x)) for x in self._program.inputs if id(x) not in self.as_they_come}
 
+    def elsewhere(self) -> set[int]:
+        """The memory of inputs that are read where the caller has them: it needs no place among the buffers."""
+        return {id(root_of(x)) for x in self._program.inputs if id(x) in self.as_they_come}
+
     def full_at_the_end(self) -> set[int]:
         """The buffers that are read after the last call, and the constants, which stay."""
         constants = {id(root_of(x)) for call in self.constants for x in call.writes()}

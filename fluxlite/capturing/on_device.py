@@ -15,6 +15,7 @@ import numpy as np
 from ..array_kinds import ArrayKind, array_kind, register
 from ..arrays import device_of
 from .functions import check_function, traits_of
+from .liveness import Liveness
 from .memory import arrays_in, fingerprint, on_device, root_of, values_of
 from .optimizing import take_captured_step
 from .plan import Plan
@@ -339,7 +340,7 @@ class DevicePlan(Plan):
         begin, end = Call("order", self.order.begin, ()), Call("order", self.order.end, ())
         return [*numbers, *draws, *upload, begin, *rest, end]
 
-    def lay_out(self, program: Program, at_the_start: set[int], at_the_end: set[int]) -> Any:
+    def lay_out(self, program: Program, liveness: Liveness) -> Any:
         return LeftInPlace(program, self.calls)
 
     def writer_for(self, layout: Any, given: dict[int, str]) -> Writer:

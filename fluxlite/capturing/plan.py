@@ -51,7 +51,7 @@ class Plan:
         rebound = [x for rebinding in places.rebindings for x in rebinding.arrays]
         liveness = Liveness(program, [*results.arrays, *made_by(program, rebound)])
         self.calls = self.arrange(program, liveness.calls)
-        layout = self.lay_out(program, liveness.full_at_the_start(), liveness.full_at_the_end())
+        layout = self.lay_out(program, liveness)
         writer = self.writer_for(layout, liveness.as_they_come)
         for call in liveness.constants:
             exec(writer.statement(call), writer.space)  # noqa: S102  (our own statement)
@@ -84,8 +84,8 @@ class Plan:
     def arrange(self, program: Program, calls: list[Call]) -> list[Call]:
         return calls
 
-    def lay_out(self, program: Program, at_the_start: set[int], at_the_end: set[int]) -> Any:
-        return Layout(program, self.calls, at_the_start, at_the_end)
+    def lay_out(self, program: Program, liveness: Liveness) -> Any:
+        return Layout(program, self.calls, liveness)
 
     def writer_for(self, layout: Any, as_they_come: dict[int, str]) -> Writer:
         return Writer(layout, as_they_come)

@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[3]
         (["--lesson", "99"], "no lesson '99'"),
         (["--address", "0.0.0.0"], "name one address"),
         (["--address", "192.0.2.77"], "192.0.2.77, port 8787, can't be had"),
+        (["--address", "192.0.2.77"], "if the port is taken, --port 8788 takes another"),
         (["--port", "TAKEN"], "Is another wall open? --port "),
     ],
 )

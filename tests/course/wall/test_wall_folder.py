@@ -49,6 +49,12 @@ def test_records_are_read_as_they_change(drive):
     assert folder.look() == []
 
 
+def test_a_record_lies_in_at_most_thirty_folders(drive):
+    for depth in (30, 31):
+        drive.write("/".join(["in"] * (depth - 1) + [str(depth)]), str(depth), guesses={"02-A": "c"})
+    assert len(Folder(drive.path).look()) == 1
+
+
 def test_what_a_learners_lab_writes_is_found(drive, monkeypatch):
     room, folder = Room("02"), Folder(drive.path)
     (drive.path / "ada" / "my-course").mkdir(parents=True)

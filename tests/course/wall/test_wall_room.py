@@ -188,7 +188,13 @@ def test_the_room_and_the_teachers_list_have_an_end():
             room.hear(room.code, ADA, b"{", f"10.0.{k}", 0.0)
     assert len(room.guests) == MOST_GUESTS and len(room.remarks) == MOST_REMARKS
     assert sum(room.remarks.values()) + room.more_remarks == 1_001
+    assert view.on_the_wall(room)["turnedAway"] == 1_001
     assert view.on_the_desk(room)["remarks"][0]["who"] == "others"
+
+
+def test_the_wall_says_which_of_a_lessons_questions_it_shows():
+    place = view.on_the_wall(Room("02"))["place"]
+    assert place == {"id": "02-A", "lesson": "02", "number": 1, "of": place["of"]} and place["of"] > 1
 
 
 def test_nobodys_remarks_fill_the_list():

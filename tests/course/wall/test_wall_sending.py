@@ -155,11 +155,13 @@ def another_server(answer):
 
         thread = threading.Thread(target=run)
         thread.start()
-        yield listening.getsockname()[1]
-        listening.shutdown(socket.SHUT_RDWR)
-        thread.join()
-        for connection in held:
-            connection.close()
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            for connection in held:
+                connection.close()
 
 
 @pytest.mark.parametrize(
@@ -169,6 +171,7 @@ def another_server(answer):
         (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "it isn't a wall"),
         (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", "it isn't a wall"),
         (b'HTTP/1.1 403 No\r\n\r\n{"why": "\x1b[2J' + b"x" * 900 + b'"}\n\n', "takes nothing from here"),
+        (b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", "doesn't answer"),
         (b"\x00\x01 not HTTP\n\n", "doesn't answer"),
         (b"", "doesn't answer"),
     ],
@@ -253,6 +256,8 @@ def test_on_a_hub_the_record_is_put_beside_the_hand_ins(tmp_path, monkeypatch, c
     assert "this hub's folder of hand-ins" in capsys.readouterr().out
     guess("02-A", "c")
     assert json.loads((place / progress.FILE).read_text())["guesses"] == {"02-A": "c"}
+    if sys.platform != "win32":
+        assert place.stat().st_mode & 0o027 == 0  # nothing for others, and its group only reads
     (place / progress.FILE).unlink()
     (place / progress.FILE).symlink_to(tmp_path / "elsewhere")
     guess("02-C", "b")

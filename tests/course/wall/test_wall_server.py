@@ -152,8 +152,21 @@ def test_a_hand_in_is_read_from_the_desk():
             status, _, body = teacher.request("POST", "/hand-in?name=handin-Ada.zip", content, **sent)
             assert status == 200 and json.loads(body)["said"].startswith(said)
         assert counts(teacher.shown())["c"] == 1 and who(teacher.shown()) == ["Ada"]
-        assert "can't be read" in teacher.shown()["remarks"][0]["why"]
+        assert "handin-Ada.zip: can't be read" in teacher.shown()["remarks"][0]["why"]
         assert opened.visitor.request("POST", "/hand-in", good, Content_Type="application/zip")[0] == 404
+
+
+def test_of_many_hand_ins_in_one_file_five_are_named():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in "ABCDEFG":
+            one = hand_in(handin={"name": name, "time": name}, progress={"guesses": {"02-A": "c"}})
+            archive.writestr(f"{name}.zip", one)
+    with Opened("02") as opened:
+        sent = {"Content_Type": "application/zip"}
+        _, _, body = opened.teacher.request("POST", "/hand-in?name=all.zip", packed.getvalue(), **sent)
+        assert json.loads(body)["said"] == "Read: A, B, C, D, E."
+        assert counts(opened.teacher.shown())["c"] == 7
 
 
 def test_what_is_too_long_is_not_read_and_what_is_half_sent_holds_nobody_up(opened):

@@ -237,6 +237,13 @@ def test_it_explains_itself_and_forgets():
     assert (step(X) == step.eager(X)).all()
 
 
+def test_it_says_what_its_buffers_take_and_would_take_apart():
+    step = fl.captured(lambda x: np.exp(np.tanh(x * 2) + 1) * 2)
+    for _ in range(3):
+        step(np.ones((100, 64), np.float32))
+    assert "76.8 kB of buffers; each in a place of its own, they'd take 128.0 kB" in step.explain()
+
+
 def test_many_replays_take_no_more_memory():
     trainer = Trainer()
     for _ in range(10):

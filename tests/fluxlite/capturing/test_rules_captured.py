@@ -171,3 +171,32 @@ def test_what_a_replay_would_not_do_again_is_refused(call, words):
 def test_the_norm_that_clips_may_be_a_float():
     plain, captured = both(lambda: fl.OptimiserChain(fl.ClipNorm(1.0, p=2.0), fl.Descent(0.1)), lambda *words: None)
     assert captured == plain
+
+
+class Remembering(fl.OptimiserRule):
+    """In each step it remembers `after` in place of `before`."""
+
+    def __init__(self, before, after):
+        self.before, self.after = before, after
+
+    def init(self, x):
+        return dict(self.before)
+
+    def apply(self, memory, x, g):
+        return dict(self.after), g
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ({"n": 1, "m": 2}, {"n": 1}, r"remembers \['n'\] after \['n', 'm'\]"),
+        ({"n": 1}, {"n": 1, "m": 2}, r"remembers \['n', 'm'\] after \['n'\]"),
+        ({"phase": "slow"}, {"phase": "fast"}, "remembers phase='fast'"),
+    ],
+)
+def test_a_rule_that_remembers_something_else_is_refused(before, after, words):
+    w = np.zeros(2)
+    state = fl.setup(Remembering(before, after), w)
+    with pytest.raises(fl.CaptureError, match=words):
+        fl.captured(lambda g: fl.update(state, w, g) and None)(np.ones(2))
+    assert state.memory == before

@@ -451,6 +451,39 @@ REFUSED = {
 }
 
 
+def puts_elsewhere(x):
+    elsewhere.put(x * 2)
+    return x * 1
+
+
+def writes_unseen(x):
+    memory_of_w[0] += 1.0
+    return x * w_in_memory
+
+
+elsewhere: queue.SimpleQueue = queue.SimpleQueue()
+w_in_memory = np.ones(3, np.float32)
+memory_of_w = memoryview(w_in_memory)
+
+
+@pytest.mark.parametrize(
+    ("step", "words"), [(puts_elsewhere, "is kept after the step"), (writes_unseen, "the capture didn't see how")]
+)
+def test_what_happens_unseen_is_refused(step, words):
+    run = fl.captured(step)
+    with pytest.raises(fl.CaptureError, match=words):
+        for _ in range(4):
+            run(X)
+
+
+def test_an_argument_may_be_read_only():
+    x = X.copy()
+    x.flags.writeable = False
+    run = fl.captured(lambda x: x * 2)
+    for _ in range(4):
+        np.testing.assert_array_equal(run(x), X * 2)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_a_replay_would_repeat_is_refused_with_the_line(name):
     with pytest.raises(fl.CaptureError) as caught:

@@ -167,6 +167,8 @@ def test_a_plan_is_for_one_shape_and_type():
     plan = fft.get_fft_plan(x, axes=1)
     with plan:
         np.testing.assert_allclose(fft.fft(x, plan=plan).get(), np.fft.fft(X.astype("F")), 1e-5, 1e-5)
+    assert fft.get_fft_plan(x, shape=8, axes=1).shape == (*x.shape[:-1], 8)
+    assert fft.get_fft_plan(cp.zeros((2, 3, 4), np.complex64)).axes == (-3, -2, -1)
     for wrong in ({"axes": (0, 1, 2, 3)}, {"axes": 2}, {"shape": (2,), "axes": (0, 1)}, {"value_type": "X"}):
         with pytest.raises(ValueError):
             fft.get_fft_plan(x, **wrong)
@@ -284,3 +286,11 @@ def test_an_objects_arrays_are_on_the_gpu():
 def test_get_array_module():
     assert cupyx_scipy.get_array_module(cp.ones(2)) is cupyx_scipy
     assert cupyx_scipy.get_array_module(np.ones(2)) is scipy
+
+
+def test_a_triangular_matrix_isnt_looked_through_and_goes_with_no_stack():
+    a, nan = cp.asarray(np.tri(3)), cp.asarray(np.array([np.nan, 1, 2]))
+    found = linalg.solve_triangular(a, nan, lower=True)
+    assert np.isnan(found.get()).all()
+    with pytest.raises(ValueError, match="incompatible dimensions"):
+        linalg.solve_triangular(a, cp.ones((2, 3, 1)))

@@ -247,6 +247,24 @@ def test_solvers_refuse_what_cannot_be_right():
         linalg.cg(matrix, b)
 
 
+def test_eigenvalues_with_a_preconditioner_and_of_a_pair():
+    matrix, start = sparse.csr_matrix(cp.asarray(SPD)), cp.asarray(RNG.normal(size=(5, 1)))
+    inverse = cp.asarray(np.linalg.inv(SPD))
+    twice = sparse.csr_matrix(cp.asarray(2 * np.eye(5)))
+    for options, most in (({}, 1), ({"M": inverse}, 1), ({"B": twice}, 2)):
+        w, _ = linalg.lobpcg(matrix, start, tol=1e-9, maxiter=200, **options)
+        np.testing.assert_allclose(w.get(), np.linalg.eigvalsh(SPD)[-1:] / most, 1e-6)
+    with pytest.raises(ValueError, match="square"):
+        linalg.eigsh(sparse.csr_matrix(cp.asarray(SPD[:4])), k=2)
+
+
+def test_another_type_is_a_copy_unless_told_otherwise():
+    m = sparse.csr_matrix(cp.asarray(A))
+    copy, same_data = m.astype(m.dtype), m.astype(m.dtype, copy=False)
+    m.data[0] = 77
+    assert copy.data[0].get() != 77 and same_data.data[0].get() == 77
+
+
 def test_operators_are_composed():
     M = linalg.aslinearoperator(cp.asarray(A + 1j * A.T))
     x, dense = cp.asarray(b), A + 1j * A.T
