@@ -114,6 +114,8 @@ _QUALIFIERS = word_set("""
     const constexpr static inline volatile register extern mutable restrict __restrict__ __restrict __device__ __host__
     __forceinline__ __inline__ __noinline__ __inline __global__ __constant__ __shared__ __managed__ typename friend
 """)
+_TRAITS = word_set("is_floating_point is_integral is_signed is_unsigned is_arithmetic is_same")
+_CHOSEN_TYPES = word_set("enable_if enable_if_t conditional conditional_t")
 _CASTS = ("static_cast", "reinterpret_cast", "const_cast")
 _SPACES = ("std", "thrust", "cuda", "cupy")
 # The signs between operands, those that bind most loosely first.
@@ -268,6 +270,8 @@ class Parser:
             kind = part if isinstance(part, str) else np.result_type(part, np.complex64)
             if isinstance(part, str):
                 kind = Named("complex", (part,))
+        elif self.word in _CHOSEN_TYPES and self.peek() == "<":
+            kind = Named(self.take(), self._given())
         elif self.word in self.types:
             kind = self.types[self.take()]
         elif self.word in self.structs:
@@ -348,6 +352,10 @@ class Parser:
             letters = self.comma_list(self._letter, ">")
         if self.word == "struct" and self.peek(2) in ("{", "<"):
             self._struct(letters)
+            return []
+        if self.word == "struct" and self.peek(2) == "::" and self.peek(3) in _TRAITS:  # of float16: we know it
+            while not self.follows(";"):
+                self.at += 1
             return []
         if self.word in ("typedef", "using", "enum", "static_assert"):
             return [self.statement()]
@@ -712,6 +720,8 @@ class Parser:
             self.expect(">")
             self.expect("(")
             return Node("cast", line, (kind, [self.up_to(")")]))
+        if word.removesuffix("_v") in _TRAITS and self.peek() == "<":
+            return self._trait(line)
         if self.is_type():
             return Node("cast", line, (self.type(), self.braces()))
         if word in self.structs and (self.peek() == "::" or self.peek() == "<"):
@@ -725,6 +735,15 @@ class Parser:
         if self.word == "(":
             return Node("call", line, (name, self.braces(), ()))
         return Node("name", line, (name,))
+
+    def _trait(self, line: Any) -> Node:
+        """``is_signed<T>::value``, or ``is_signed_v<T>``."""
+        name = self.take()
+        given = self._given()
+        if not name.endswith("_v"):
+            self.expect("::")
+            self.expect("value")
+        return Node("trait", line, (name.removesuffix("_v"), given))
 
     def _of_a_struct(self, line: Any) -> Node:
         """``Constants<T>::third``."""
