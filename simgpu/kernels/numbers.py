@@ -116,6 +116,7 @@ _OF_FLOATS: dict[str, Callable] = {
     "remainder": _each_pair(math.remainder), "sinpi": lambda x: np.sin(x * np.pi), "cospi": lambda x: np.cos(x * np.pi),
     "normcdf": _each(lambda x: math.erfc(-x / math.sqrt(2)) / 2), "normcdfinv": _each(_quantile),
     "rcbrt": lambda x: 1 / np.cbrt(x), "lgamma": _each(_log_gamma),
+    "cyl_bessel_i0": lambda x: cast(np.i0(x), x.dtype),
     "erf": _each(math.erf), "erfc": _each(math.erfc), "tgamma": _each(math.gamma),
     "erfinv": _each(lambda x: _quantile((x + 1) / 2) / math.sqrt(2)),
     "erfcinv": _each(lambda x: -_quantile(x / 2) / math.sqrt(2)),

@@ -20,7 +20,7 @@ from ..lanes import NOBODY, Lanes, Mask
 from ..memory import Ref
 from ..types import BOOL, UINT, VOID, same
 from ..values import Step, Value
-from . import atomics, functions  # noqa: F401
+from . import atomics, functions, overloads  # noqa: F401
 from .places import InField, InMemory, InVariable, Place, Registers, shared_array, viewed
 from .source import VECTORS, CSite, CSource, Module
 from .terms import (
@@ -880,27 +880,28 @@ class Translation:
 
     def at_call(self, line: Line, name: str, args: list[Node], given: tuple[Any, ...]) -> Term:
         several = self.program.source.module.parser.functions.get(name, [])
-        if several:
-            return self._call(line, self._fitting(line, several, args), args, given)
         build = functions.BUILTINS.get(name)
+        if several:
+            function = self._fitting(line, several, args)
+            if function is not None or build is None:
+                return self._call(line, function or several[0], args, given)
         if build is not None:
             return build(self, line, name, args)
         return functions.of_numbers(self, line, name, [decayed(self.value(arg)) for arg in args])
 
-    def _fitting(self, line: Line, several: list[Function], args: list[Node]) -> Function:
+    def _fitting(self, line: Line, several: list[Function], args: list[Node]) -> Function | None:
+        """The one that's meant. None if CUDA's own function of that name is, or else nothing fits."""
+        name = several[0].name
         fitting = [function for function in several if len(function.parameters) == len(args)]
-        if not fitting:
+        if not fitting and name not in functions.BUILTINS:
             counts = len(several[0].parameters)
-            raise CompileException(f"{several[0].name} takes {counts} arguments, got {len(args)}: {line}")
-        if len(fitting) == 1:
+            raise CompileException(f"{name} takes {counts} arguments, got {len(args)}: {line}")
+        if len(fitting) == 1 and name not in functions.BUILTINS:
             return fitting[0]
-        types = [decayed(self.value(arg)).type for arg in args]
-
-        def distance(function: Function) -> int:
-            wanted = [kind.to if isinstance(kind, Reference) else kind for kind, _ in function.parameters]
-            return sum(not _equal(kind, own) for kind, own in zip(wanted, types)) * 2 + bool(function.letters)
-
-        return min(fitting, key=distance)
+        found = overloads.fitting(fitting, [decayed(self.value(arg)).type for arg in args])
+        if found is None and name not in functions.BUILTINS:
+            return fitting[0]  # which says what doesn't fit
+        return found
 
     def _call(self, line: Line, function: Function, args: list[Node], given: tuple[Any, ...]) -> Term:
         if "__global__" in function.words:
@@ -935,7 +936,8 @@ class Translation:
 
     def _referred(self, kind: Reference, arg: Node, line: Line) -> Term:
         """The address of what a reference means. A const one may mean a value that has no address."""
-        if hasattr(self, f"place_{arg.kind}"):
+        is_call = arg.kind == "member" and not isinstance(self.value(arg.parts[0]).type, StructType)  # z.real()
+        if hasattr(self, f"place_{arg.kind}") and not is_call:
             variable = self.find(arg.parts[0], line) if arg.kind == "name" else None
             if variable is None or variable.known is None:
                 place = self.place(arg)
