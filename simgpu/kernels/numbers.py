@@ -140,14 +140,26 @@ CONSTANTS: dict[str, Any] = {
 }  # fmt: skip
 
 
+def _plain(name: str) -> str:
+    """A function's name without what's around it: exp for __expf."""
+    short = name.removeprefix("__").removesuffix("_rn")
+    if short not in _OF_FLOATS and short.endswith("f"):
+        return short.removesuffix("f")
+    return short
+
+
+def is_known(name: str) -> bool:
+    """Whether it's one of C's functions of numbers."""
+    return name in _OF_ALL or _plain(name) in _OF_FLOATS
+
+
 def call(name: str, operands: list[Any]) -> Any:
     """What C's function with this name makes of its operands, which become one type. Raises `KeyError` without it."""
     if name in _OF_ALL:
         return _OF_ALL[name](*alike(*operands))
-    short = name.removeprefix("__").removesuffix("_rn")
-    is_single = short not in _OF_FLOATS and short.endswith("f")
-    compute = _OF_FLOATS[short.removesuffix("f") if is_single else short]
-    if is_single:
+    short = _plain(name)
+    compute = _OF_FLOATS[short]
+    if short != name.removeprefix("__").removesuffix("_rn"):  # with an f
         kind = np.dtype("f")
     else:
         kind = common(*[value.dtype for value in operands])

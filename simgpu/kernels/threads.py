@@ -422,9 +422,13 @@ class Threads:
         function, types = self.choose(name, targets, given)
         scope: dict[str, Any] = {}
         for (kind, parameter), found, arg in zip(function.parameters, targets, args):
-            if isinstance(kind, Reference):
+            if isinstance(kind, Reference) and self._is_that(kind.to, found, types):
                 scope[parameter] = found
                 continue
+            if isinstance(kind, Reference):
+                if not kind.is_const:
+                    raise CompileException(f"a reference to {parse.c_name(kind.to)} takes no other type: {arg.line}")
+                kind = kind.to
             value = self.read(found, mask)
             if isinstance(value, Address):
                 scope[parameter] = Pointer(value)
@@ -447,6 +451,12 @@ class Threads:
         if inner.result:
             return inner.result.read(mask)
         return None
+
+    def _is_that(self, kind: Any, found: Any, types: dict[str, Any]) -> bool:
+        """Whether a reference to this type means it, and not a copy."""
+        if isinstance(kind, (parse.Pointer, Deduced)) or not hasattr(found, "dtype"):
+            return True
+        return self._with(types).dtype(kind) == found.dtype
 
     def _with(self, types: dict[str, Any]) -> "Threads":
         other = copy.copy(self)

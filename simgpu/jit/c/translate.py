@@ -883,23 +883,24 @@ class Translation:
         build = functions.BUILTINS.get(name)
         if several:
             function = self._fitting(line, several, args)
-            if function is not None or build is None:
-                return self._call(line, function or several[0], args, given)
+            if function is not None:
+                return self._call(line, function, args, given)
         if build is not None:
             return build(self, line, name, args)
         return functions.of_numbers(self, line, name, [decayed(self.value(arg)) for arg in args])
 
     def _fitting(self, line: Line, several: list[Function], args: list[Node]) -> Function | None:
-        """The one that's meant. None if CUDA's own function of that name is, or else nothing fits."""
+        """The one that's meant. None if that's CUDA's own function of this name."""
         name = several[0].name
+        is_cudas = name in functions.BUILTINS or numbers.is_known(name)
         fitting = [function for function in several if len(function.parameters) == len(args)]
-        if not fitting and name not in functions.BUILTINS:
+        if not fitting and not is_cudas:
             counts = len(several[0].parameters)
             raise CompileException(f"{name} takes {counts} arguments, got {len(args)}: {line}")
-        if len(fitting) == 1 and name not in functions.BUILTINS:
+        if len(fitting) == 1 and not is_cudas:
             return fitting[0]
         found = overloads.fitting(fitting, [decayed(self.value(arg)).type for arg in args])
-        if found is None and name not in functions.BUILTINS:
+        if found is None and not is_cudas:
             return fitting[0]  # which says what doesn't fit
         return found
 
@@ -941,11 +942,16 @@ class Translation:
             variable = self.find(arg.parts[0], line) if arg.kind == "name" else None
             if variable is None or variable.known is None:
                 place = self.place(arg)
-                if place.pointer is not None:
+                if isinstance(kind.to, np.dtype) and isinstance(place.type, np.dtype) and place.type != kind.to:
+                    if not kind.is_const:
+                        raise CompileException(f"a {c_name(kind.to)}& takes no {c_name(place.type)}: {line}")
+                elif place.pointer is not None:
                     return place.pointer
         if not kind.is_const:
             raise no_translation(line, "a reference to this")
         value = self.value(arg)
+        if isinstance(kind.to, np.dtype):
+            value = converted(value, kind.to, line)
         site, run = self.site(line), value.run
 
         def copy(lanes: Lanes, mask: Mask) -> Ref:

@@ -272,6 +272,15 @@ def test_functions_are_chosen_by_types_and_traits():
         computed("y = which(x, x)", preamble=preamble)
 
 
+def test_a_const_reference_to_another_type_is_a_copy():
+    preamble = (
+        "__device__ double half_of(const double& v) { return v / 2; } __device__ void reset(double& v) { v = 0; }"
+    )
+    assert computed("y = half_of(x)", [3], preamble=preamble) == [1.5]
+    with pytest.raises(simgpu.kernels.CompileException, match="a reference to double takes no other type"):
+        computed("int n = 3; reset(n); y = n", preamble=preamble)
+
+
 def test_atomics_give_what_was_there_before():
     kernel = simgpu.ElementwiseKernel(
         "", "raw int32 counts, raw int32 owner, T old, T first",

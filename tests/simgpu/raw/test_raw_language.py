@@ -254,3 +254,21 @@ def test_a_function_of_the_text_beside_one_of_cudas():
 def test_a_const_reference_to_a_complex_numbers_part():
     before = "__device__ float twice(const float& v) { return 2 * v; }"
     assert run("out[i] = twice(x[i].imag());", 2, x=np.array([1j, 3j], "F"), out="f", before=before) == [2, 6]
+
+
+def test_a_reference_means_a_variable_of_its_own_type():
+    """A const one takes another type as a copy, but never its bytes."""
+    before = """
+    __device__ float norm(const float& v) { return -v; }
+    __device__ double half_of(const double& v) { return v / 2; }
+    __device__ void reset(int& v) { v = 0; }
+    """
+    z = np.array([3 + 4j, 1j], "F")
+    assert run("out[i] = norm(x[i]);", 2, x=z, out="f", before=before) == [25, 1], "CUDA's own takes complex numbers"
+    assert run("out[i] = norm(2.0f) + half_of(x[i]);", 2, before=before) == [-2, -1.5]
+    for wrong, text in (
+        ("half_of(x[i])", "complex number doesn't become"),
+        ("0; reset(out[i])", "int& takes no float"),
+    ):
+        with pytest.raises(simgpu.kernels.CompileException, match=text):
+            run(f"out[i] = {wrong};", 2, x=z, out="f", before=before)
