@@ -76,6 +76,12 @@ def _each_pair(function: Callable[[float, float], float]) -> Callable[[Any, Any]
     return lambda x, y: np.asarray(np.frompyfunc(compute_element, 2, 1)(x, y), x.dtype)[()]
 
 
+def _polar(radius: Any, angle: Any) -> Any:
+    if radius.dtype.kind != "f":
+        radius, angle = radius.astype(np.float64), angle.astype(np.float64)
+    return cast(radius * np.exp(1j * angle), np.result_type(radius.dtype, np.complex64))
+
+
 def _log_gamma(x: float) -> float:
     if x <= 0 and x == math.floor(x):
         return math.inf
@@ -124,7 +130,7 @@ _OF_FLOATS: dict[str, Callable] = {
 # For any numbers, as one type.
 _OF_ALL: dict[str, Callable] = {
     "min": np.fmin, "max": np.fmax, "abs": np.abs, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
-    "signbit": np.signbit, "real": np.real, "imag": np.imag, "conj": np.conj, "arg": np.angle,
+    "signbit": np.signbit, "real": np.real, "imag": np.imag, "conj": np.conj, "arg": np.angle, "polar": _polar,
     "norm": lambda x: np.real(x * np.conj(x)), "__popc": lambda x: cast(np.bitwise_count(x), INT),
 }  # fmt: skip
 CONSTANTS: dict[str, Any] = {

@@ -31,9 +31,11 @@ class Address(NamedTuple):
 
     def place(self, line: Any) -> Any:
         """What's there. Raises `NotImplementedError` if it lies across two elements."""
-        if np.any(self.offset % self.dtype.itemsize):
+        size = self.dtype.itemsize  # a power of 2: bits are faster than a division
+        if np.any(self.offset & SIZE.type(size - 1)):
             raise no_translation(line, "a pointer between two elements")
-        return self.base.at(self.offset // self.dtype.itemsize, self.dtype, self.is_const, line)
+        number = self.offset >> SIZE.type(size.bit_length() - 1)
+        return self.base.at(number, self.dtype, self.is_const, line)
 
 
 class Variable:

@@ -1,6 +1,8 @@
 """NumPy's assertions, for arrays on the device or on the host."""
 
-from collections.abc import Callable
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from ..creation import asnumpy
 
 __all__ = [
     "assert_allclose", "assert_array_almost_equal", "assert_array_almost_equal_nulp", "assert_array_equal",
-    "assert_array_less", "assert_array_list_equal", "assert_array_max_ulp",
+    "assert_array_less", "assert_array_list_equal", "assert_array_max_ulp", "assert_warns",
 ]  # fmt: skip
 
 
@@ -37,6 +39,16 @@ def assert_array_equal(
     np.testing.assert_array_equal(asnumpy(actual), asnumpy(desired), err_msg, verbose, strict=strict)
     if strides_check and actual.strides != desired.strides:
         raise AssertionError(f"Strides are not equal: {err_msg}\n x: {actual.strides}\n y: {desired.strides}")
+
+
+@contextlib.contextmanager
+def assert_warns(expected: type[Warning]) -> Iterator[None]:
+    """Raise `AssertionError` if what's inside of ``with`` doesn't warn like this."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        yield
+    if not any(isinstance(one.message, expected) for one in found):
+        raise AssertionError(f"{expected.__name__} not triggered")
 
 
 def assert_array_list_equal(xlist: Any, ylist: Any, err_msg: str = "", verbose: bool = True) -> None:

@@ -63,6 +63,19 @@ def test_whether_memory_is_shared_to_the_byte_or_by_its_ends():
         cp.may_share_memory(x, x, 1)
 
 
+def test_libraries_know_an_array_by_its_interface():
+    x = cp.arange(12, dtype="f").reshape(3, 4)
+    with cp.receipt() as r:
+        whole, part = x.__cuda_array_interface__, x[1:, ::2].__cuda_array_interface__
+    assert not r.launches and not r.synchronizations
+    assert whole["shape"] == (3, 4) and whole["typestr"] == "<f4" and whole["descr"] == [("", "<f4")]
+    assert whole["strides"] is None and part["strides"] == (16, 8) and whole["version"] == 3 and whole["stream"] == 1
+    assert part["data"] == (whole["data"][0] + 16, False) and cp.zeros(0).__cuda_array_interface__["data"] == (0, False)
+    with cp.cuda.Stream() as stream:
+        assert x.__cuda_array_interface__["stream"] == stream.ptr
+    assert hasattr(x, "__cuda_array_interface__") and not hasattr(x.get(), "__cuda_array_interface__")
+
+
 # -- DLPack ----------------------------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """CuPy's `testing`: the arrays, the loops over types, and the classes with parameters that other projects use."""
 
 import unittest
+import warnings
 
 import numpy as np
 import pytest
@@ -39,6 +40,13 @@ def test_assertions_look_at_values_strides_and_lists():
     ):
         with pytest.raises(AssertionError):
             wrong()
+
+
+def test_a_warning_is_expected():
+    with testing.assert_warns(FutureWarning):
+        warnings.warn("soon", FutureWarning, stacklevel=1)
+    with pytest.raises(AssertionError, match="FutureWarning not triggered"), testing.assert_warns(FutureWarning):
+        warnings.warn("now", UserWarning, stacklevel=1)
 
 
 @pytest.mark.parametrize(

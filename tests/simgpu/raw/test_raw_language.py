@@ -272,3 +272,8 @@ def test_a_reference_means_a_variable_of_its_own_type():
     ):
         with pytest.raises(simgpu.kernels.CompileException, match=text):
             run(f"out[i] = {wrong};", 2, x=z, out="f", before=before)
+
+
+def test_polar_makes_a_complex_number():
+    found = run("out[i] = thrust::polar(2.0f, x[i]);", 2, x=np.array([0, np.pi / 2], "f"), out="F")
+    np.testing.assert_allclose(found, [2, 2j], atol=1e-6)
