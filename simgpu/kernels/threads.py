@@ -383,6 +383,8 @@ class Threads:
             return self.call(mask, name, args, given)
         if name in numbers.ATOMIC:
             return self.at_atomic(mask, name, args)
+        if name in ("sincos", "sincosf", "__sincosf", "sincospi", "sincospif"):
+            return self.write_both(mask, name, args)
         values = [self.value(arg, mask) for arg in args]
         try:
             value = numbers.call(name, values)
@@ -391,6 +393,13 @@ class Threads:
         except (TypeError, ValueError) as error:
             raise CompileException(f"{name}: {error}: {self.line}") from None
         return self.count(common(*[x.dtype for x in values]), value, 10)
+
+    def write_both(self, mask: Any, name: str, args: list[Node]) -> None:
+        """``sincos(x, &s, &c)`` writes both to where the pointers point."""
+        x, ending = self.value(args[0], mask), name.partition("sincos")[2]
+        for kind, target in zip(("sin", "cos"), args[1:]):
+            place = self.pointer(target, mask).place(self.line)
+            self.store(place, self.count(x.dtype, numbers.call(kind + ending, [x]), 10), mask)
 
     def run_atomic(self, mask: Any, name: str, args: list[Node], given: tuple = ()) -> None:
         """An atomic whose result nobody asks for: all threads at once."""
