@@ -29,12 +29,14 @@ class Address(NamedTuple):
     def plus(self, steps: Any) -> "Address":
         return self._replace(offset=self.offset + cast(steps, SIZE) * SIZE.type(self.dtype.itemsize))
 
-    def place(self, line: Any) -> Any:
-        """What's there. Raises `NotImplementedError` if it lies across two elements."""
+    def place(self, mask: Any, line: Any) -> Any:
+        """What's there. Raises `NotImplementedError` if that's across two elements for one of the active threads."""
         size = self.dtype.itemsize  # a power of 2: bits are faster than a division
-        if np.any(self.offset & SIZE.type(size - 1)):
+        if np.any(((self.offset & SIZE.type(size - 1)) != 0) & mask):
             raise no_translation(line, "a pointer between two elements")
         number = self.offset >> SIZE.type(size.bit_length() - 1)
+        if isinstance(self.base, Variable):
+            number = np.where(mask, number, 0)
         return self.base.at(number, self.dtype, self.is_const, line)
 
 

@@ -251,7 +251,7 @@ class Threads:
         return found.address(self.line)
 
     def at_deref(self, mask: Any, node: Node) -> Any:
-        return self.pointer(node, mask).place(self.line)
+        return self.pointer(node, mask).place(mask, self.line)
 
     def at_sizeof(self, mask: Any, what: Any) -> Any:
         if not isinstance(what, Node):
@@ -398,13 +398,13 @@ class Threads:
         """``sincos(x, &s, &c)`` writes both to where the pointers point."""
         x, ending = self.value(args[0], mask), name.partition("sincos")[2]
         for kind, target in zip(("sin", "cos"), args[1:]):
-            place = self.pointer(target, mask).place(self.line)
+            place = self.pointer(target, mask).place(mask, self.line)
             self.store(place, self.count(x.dtype, numbers.call(kind + ending, [x]), 10), mask)
 
     def run_atomic(self, mask: Any, name: str, args: list[Node], given: tuple = ()) -> None:
         """An atomic whose result nobody asks for: all threads at once."""
         ufunc = numbers.ATOMIC[name]
-        place = self.pointer(args[0], mask).place(self.line)
+        place = self.pointer(args[0], mask).place(mask, self.line)
         if not isinstance(ufunc, np.ufunc) or not isinstance(place, Element):
             self.at_atomic(mask, name, args)
             return
@@ -413,7 +413,7 @@ class Threads:
 
     def at_atomic(self, mask: Any, name: str, args: list[Node], given: tuple = ()) -> Any:
         """The value before. The threads go one after the other."""
-        place = self.pointer(args[0], mask).place(self.line)
+        place = self.pointer(args[0], mask).place(mask, self.line)
         operands = [self.cast(self.value(arg, mask), place.dtype) for arg in args[1:]]
         if place.is_const:
             raise CompileException(f"a kernel can only write to its outputs: {self.line}")
@@ -546,7 +546,7 @@ class Threads:
         address = self.read(found, mask)
         if not isinstance(address, Address):
             raise CompileException(f"only an array or a pointer has elements to choose: {self.line}")
-        return address.plus(number).place(self.line)
+        return address.plus(number).place(mask, self.line)
 
     def _number_of(self, raw: Raw, places: Array, mask: Any) -> Any:
         """An element's number, from its place along each axis."""

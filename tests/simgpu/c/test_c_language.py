@@ -196,6 +196,8 @@ def test_outside_of_a_threads_own_array():
         ("const char* p = (const char*)&x[0]; y = *(const T*)(p + i * x.strides()[0]);", [0, 1, 2, 3]),
         ("const unsigned char* p = (const unsigned char*)&x[1]; y = *(const T*)&p[i * sizeof(T)];", [1, 2, 3, 4]),
         ("double s, w[2]; sincos(0.0, &s, w); sincospi(i * 0.5, &s, w + 1); y = s + 10 * w[0];", [10, 11, 10, 9]),
+        ("const char* p = (const char*)&x[0]; y = i < 1 ? 7 : *(const T*)(p + (i == 0 ? -1 : 4 * i));", [7, 1, 2, 3]),
+        ("int n = i; const int* p = &n; y = i == 0 ? *(p + i) : n;", [0, 1, 2, 3]),
         ("int w[] = {1, 2}; y = sum_of(w, 2) + sum_of(&x[i], 2);", [4, 6, 8, 10]),
         ("int w[] = {1, 2}; *last_of(w, 2) = 5; y = w[1];", [5] * 4),
     ],
