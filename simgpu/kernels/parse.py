@@ -340,8 +340,10 @@ class Parser:
             return self._extern_or_namespace()
         before = dict(self.types)
         found = self._maybe_a_template()
-        for name in set(self.types) - set(before):
-            if self.types[name] == name:  # a letter of a template means something only there
+        for name in [name for name, kind in self.types.items() if isinstance(kind, str) and kind == name]:
+            if name in before:  # a letter of a template means something only there
+                self.types[name] = before[name]
+            else:
                 del self.types[name]
         return found
 

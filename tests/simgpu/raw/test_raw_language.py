@@ -277,3 +277,12 @@ def test_a_reference_means_a_variable_of_its_own_type():
 def test_polar_makes_a_complex_number():
     found = run("out[i] = thrust::polar(2.0f, x[i]);", 2, x=np.array([0, np.pi / 2], "f"), out="F")
     np.testing.assert_allclose(found, [2, 2j], atol=1e-6)
+
+
+def test_a_templates_letter_hides_a_type_only_there():
+    before = """
+    typedef float T;
+    template <typename T> __device__ T* second(T* p) { return p + 1; }
+    __device__ T half_of(T v) { return v / 2; }
+    """
+    assert run("out[i] = half_of(3) + *second(x);", 1, x=np.array([7, 8], "f"), out="f", before=before) == [9.5]
