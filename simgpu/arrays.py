@@ -17,7 +17,7 @@ from .dispatch import array_function, array_ufunc, call, call_ufunc, empty, in_p
 from .indexing import Flat, getitem, scatter, setitem, write
 from .launches import ONE, Commands
 from .memory import LACKING_DTYPES, Buffer, Stored, check_dtype, root_of
-from .meta import view_by_strides
+from .meta import address_of, view_by_strides
 from .places import current_card, simulated_in_use, values_on
 from .refusals import SCALARS, order_of
 from .shapes import Formula
@@ -268,6 +268,16 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
                 f"to the host, as {WRITE['to the host']}(x) does"
             )
         raise BufferError("unsupported device requested.")
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """By this, libraries know an array on a GPU, and what it's like. No card can read at its address."""
+        address = address_of(self.host_values) % 2**62 + 2**62 if self.size else 0
+        kind = self.dtype
+        return {
+            "shape": self.shape, "typestr": kind.str, "descr": kind.descr, "stream": self.device.lanes.stream or 1,
+            "version": 3, "strides": None if self.flags.c_contiguous else self.strides, "data": (address, False),
+        }  # fmt: skip
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """DLPack's number for CUDA, and the card's."""

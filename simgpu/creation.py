@@ -180,7 +180,7 @@ class _Grid:
 
     def __getitem__(self, key: Any) -> Any:
         device = current()
-        if isinstance(key, tuple):
+        if not isinstance(key, slice):  # a tuple, or a list
             made = self._numpys[tuple(map(_known_slice, key))]
         else:
             known = _known_slice(key)

@@ -76,6 +76,22 @@ def _share_of(name: str) -> Callable:
 percentile, quantile = map(_share_of, ("percentile", "quantile"))
 
 
+def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+    """Whether the memory that one array spans and that of the other overlap."""
+    if max_work is not None:
+        raise NotImplementedError("Only supported for `max_work` is `None`")
+    return np.may_share_memory(on_device(np.may_share_memory, a), on_device(np.may_share_memory, b))
+
+
+def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+    """Whether two arrays have an element in common. For "MAY_SHARE_BOUNDS", only whether their memory overlaps."""
+    if max_work == "MAY_SHARE_BOUNDS":
+        return may_share_memory(a, b)
+    if max_work not in (None, "MAY_SHARE_EXACT"):
+        raise NotImplementedError("Not supported for integer `max_work`.")
+    return np.shares_memory(on_device(np.shares_memory, a), on_device(np.shares_memory, b))
+
+
 def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
     """Write `v` at the places `ind` in the flattened array."""
     if mode not in ("raise", "wrap", "clip"):

@@ -66,9 +66,12 @@ def note_missing(name: str) -> None:
 def attribute_error(module: str, name: str) -> AttributeError:
     """What's raised for a name that one of our modules hasn't got: `Missing` if CuPy has it."""
     theirs = cupys_name(module)
-    if name not in cupys_names(theirs):
+    is_inside = "._" in theirs and not name.startswith("__")  # its names aren't in our list
+    if name not in cupys_names(theirs) and not is_inside:
         return AttributeError(f"module {module!r} has no attribute {name!r}, and nor has CuPy")
     note_missing(f"{theirs}.{name}")
+    if is_inside:
+        return Missing(f"{theirs}.{name} isn't simulated: only some names of that module are, which is CuPy's own")
     return Missing(f"{theirs}.{name} isn't simulated: CuPy has it, and simgpu lacks it")
 
 

@@ -15,7 +15,8 @@ from ..refusals import SCALARS
 from ..shapes import Formula
 from .numbers import SIZE
 from .parse import Node, Parser
-from .threads import ALL, Indexer, Own, Raw, Threads, Variable
+from .places import ALL, Indexer, Own, Raw, Variable
+from .threads import Threads
 
 
 class Parameter(NamedTuple):
@@ -197,6 +198,9 @@ class ElementwiseKernel(Kernel):
         if {"i", "_ind"} & parser.words:
             i = np.arange(math.prod(shape), dtype=SIZE).reshape(shape)
             names["_ind"] = Indexer((i.size,) if is_flat else shape, i)
+        for p, x in zip(self.params, values):
+            if f"_raw_{p.name}" in parser.words and isinstance(x, np.ndarray) and not p.raw:
+                names[f"_raw_{p.name}"] = Raw(p.name, np.broadcast_to(x, shape), shape, p.is_const)
         threads.run_together(ALL, parts["preamble"])
         threads.names = threads.outer.new_child(names)  # functions in the preamble don't see these
         threads.run_together(ALL, parts["loop_prep"])

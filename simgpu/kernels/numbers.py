@@ -66,6 +66,28 @@ def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
     return lambda x: np.asarray(np.frompyfunc(compute_element, 1, 1)(x), x.dtype)[()]
 
 
+def _each_pair(function: Callable[[float, float], float]) -> Callable[[Any, Any], Any]:
+    def compute_element(x: float, y: float) -> float:
+        try:
+            return function(x, y)
+        except ValueError:
+            return math.nan
+
+    return lambda x, y: np.asarray(np.frompyfunc(compute_element, 2, 1)(x, y), x.dtype)[()]
+
+
+def _polar(radius: Any, angle: Any) -> Any:
+    if radius.dtype.kind != "f":
+        radius, angle = radius.astype(np.float64), angle.astype(np.float64)
+    return cast(radius * np.exp(1j * angle), np.result_type(radius.dtype, np.complex64))
+
+
+def _log_gamma(x: float) -> float:
+    if x <= 0 and x == math.floor(x):
+        return math.inf
+    return math.lgamma(x)
+
+
 def _quantile(p: float) -> float:
     from statistics import NormalDist  # it loads a lot, and is rarely needed
 
@@ -80,7 +102,11 @@ BINARY: dict[str, Callable] = {
     "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": left_shift, ">>": right_shift,
 }  # fmt: skip
 UNARY: dict[str, Callable] = {"-": np.negative, "+": np.positive, "~": np.invert}
-ATOMIC: dict[str, np.ufunc] = {
+ATOMIC: dict[str, Callable] = {
+    "atomicExch": lambda old, value: value,
+    "atomicCAS": lambda old, expected, value: np.where(old == expected, value, old),
+    "atomicInc": lambda old, most: np.where(old >= most, 0, old + 1),
+    "atomicDec": lambda old, most: np.where((old == 0) | (old > most), most, old - 1),
     "atomicAdd": np.add, "atomicSub": np.subtract, "atomicMax": np.maximum, "atomicMin": np.minimum,
     "atomicAnd": np.bitwise_and, "atomicOr": np.bitwise_or, "atomicXor": np.bitwise_xor,
 }  # fmt: skip
@@ -92,6 +118,11 @@ _NUMPYS = word_set("""
 _OF_FLOATS: dict[str, Callable] = {
     **{name: getattr(np, name) for name in _NUMPYS},
     "round": _round, "rsqrt": lambda x: 1 / np.sqrt(x), "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide,
+    "nearbyint": np.rint, "ldexp": lambda x, n: np.ldexp(x, n.astype(int)), "fdim": lambda x, y: np.maximum(x - y, 0),
+    "remainder": _each_pair(math.remainder), "sinpi": lambda x: np.sin(x * np.pi), "cospi": lambda x: np.cos(x * np.pi),
+    "normcdf": _each(lambda x: math.erfc(-x / math.sqrt(2)) / 2), "normcdfinv": _each(_quantile),
+    "rcbrt": lambda x: 1 / np.cbrt(x), "lgamma": _each(_log_gamma),
+    "cyl_bessel_i0": lambda x: cast(np.i0(x), x.dtype),
     "erf": _each(math.erf), "erfc": _each(math.erfc), "tgamma": _each(math.gamma),
     "erfinv": _each(lambda x: _quantile((x + 1) / 2) / math.sqrt(2)),
     "erfcinv": _each(lambda x: -_quantile(x / 2) / math.sqrt(2)),
@@ -99,24 +130,42 @@ _OF_FLOATS: dict[str, Callable] = {
 # For any numbers, as one type.
 _OF_ALL: dict[str, Callable] = {
     "min": np.fmin, "max": np.fmax, "abs": np.abs, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
-    "signbit": np.signbit, "real": np.real, "imag": np.imag, "conj": np.conj, "arg": np.angle,
+    "signbit": np.signbit, "real": np.real, "imag": np.imag, "conj": np.conj, "arg": np.angle, "polar": _polar,
     "norm": lambda x: np.real(x * np.conj(x)), "__popc": lambda x: cast(np.bitwise_count(x), INT),
 }  # fmt: skip
 CONSTANTS: dict[str, Any] = {
     "true": np.True_, "false": np.False_, "NAN": np.float32("nan"), "INFINITY": np.float32("inf"),
+    "CUDART_NAN": np.float64("nan"), "CUDART_NAN_F": np.float32("nan"), "CUDART_PI": np.float64(np.pi),
+    "CUDART_PI_F": np.float32(np.pi), "M_E": np.float64(np.e), "M_PI_2": np.float64(np.pi / 2),
+    "M_PI_4": np.float64(np.pi / 4), "M_SQRT2": np.float64(math.sqrt(2)), "M_SQRT1_2": np.float64(math.sqrt(0.5)),
+    "INT_MIN": np.int32(-(2**31)), "UINT_MAX": np.uint32(2**32 - 1), "LLONG_MAX": np.int64(2**63 - 1),
+    "FLT_MIN": np.finfo("f").tiny, "FLT_EPSILON": np.finfo("f").eps, "DBL_MIN": np.finfo("d").tiny,
+    "DBL_EPSILON": np.finfo("d").eps,
     "CUDART_INF": np.float64("inf"), "CUDART_INF_F": np.float32("inf"), "M_PI": np.float64(np.pi),
     "INT_MAX": np.int32(2**31 - 1), "FLT_MAX": np.finfo("f").max, "DBL_MAX": np.finfo("d").max,
 }  # fmt: skip
+
+
+def _plain(name: str) -> str:
+    """A function's name without what's around it: exp for __expf."""
+    short = name.removeprefix("__").removesuffix("_rn")
+    if short not in _OF_FLOATS and short.endswith("f"):
+        return short.removesuffix("f")
+    return short
+
+
+def is_known(name: str) -> bool:
+    """Whether it's one of C's functions of numbers."""
+    return name in _OF_ALL or _plain(name) in _OF_FLOATS
 
 
 def call(name: str, operands: list[Any]) -> Any:
     """What C's function with this name makes of its operands, which become one type. Raises `KeyError` without it."""
     if name in _OF_ALL:
         return _OF_ALL[name](*alike(*operands))
-    short = name.removeprefix("__").removesuffix("_rn")
-    is_single = short not in _OF_FLOATS and short.endswith("f")
-    compute = _OF_FLOATS[short.removesuffix("f") if is_single else short]
-    if is_single:
+    short = _plain(name)
+    compute = _OF_FLOATS[short]
+    if short != name.removeprefix("__").removesuffix("_rn"):  # with an f
         kind = np.dtype("f")
     else:
         kind = common(*[value.dtype for value in operands])

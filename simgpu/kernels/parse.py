@@ -134,6 +134,8 @@ _QUALIFIERS = word_set("""
     const constexpr static inline volatile register extern mutable restrict __restrict__ __restrict __device__ __host__
     __forceinline__ __inline__ __noinline__ __inline __global__ __constant__ __shared__ __managed__ typename friend
 """)
+_TRAITS = word_set("is_floating_point is_integral is_signed is_unsigned is_arithmetic is_same")
+_CHOSEN_TYPES = word_set("enable_if enable_if_t conditional conditional_t")
 _CASTS = ("static_cast", "reinterpret_cast", "const_cast")
 _SPACES = ("std", "thrust", "cuda", "cupy")
 # The signs between operands, those that bind most loosely first.
@@ -291,6 +293,8 @@ class Parser:
             kind = part if isinstance(part, str) else np.result_type(part, np.complex64)
             if isinstance(part, str):
                 kind = Named("complex", (part,))
+        elif self.word in _CHOSEN_TYPES and self.peek() == "<":
+            kind = Named(self.take(), self._given())
         elif self.word in self.types:
             kind = self.types[self.take()]
         elif self.word in self.structs:
@@ -359,9 +363,11 @@ class Parser:
             return self._extern_or_namespace()
         before = dict(self.types)
         found = self._maybe_a_template()
-        for name in set(self.types) - set(before):
-            kind = self.types[name]  # which a dtype compares with: np.dtype("uint8") == "ubyte"
-            if isinstance(kind, str) and kind == name:  # a letter of a template means something only there
+        # Only what's text is compared: np.dtype("uint8") == "ubyte".
+        for name in [name for name, kind in self.types.items() if isinstance(kind, str) and kind == name]:
+            if name in before:  # a letter of a template means something only there
+                self.types[name] = before[name]
+            else:
                 del self.types[name]
         return found
 
@@ -372,6 +378,10 @@ class Parser:
             letters = self.comma_list(self._letter, ">")
         if self.word == "struct" and self.peek(2) in ("{", "<"):
             self._struct(letters)
+            return []
+        if self.word == "struct" and self.peek(2) == "::" and self.peek(3) in _TRAITS:  # of float16: we know it
+            while not self.follows(";"):
+                self.at += 1
             return []
         if self.word in ("typedef", "using", "enum", "static_assert"):
             return [self.statement()]
@@ -758,6 +768,8 @@ class Parser:
             self.at += 2
             name = self.name()
             return Node("name", line, (f"{word}::{name}" if self.enums[word] else name,))
+        if word.removesuffix("_v") in _TRAITS and self.peek() == "<":
+            return self._trait(line)
         if self.is_type():
             return Node("cast", line, (self.type(), self.braces()))
         if word in self.structs and (self.peek() == "::" or self.peek() == "<"):
@@ -771,6 +783,15 @@ class Parser:
         if self.word == "(":
             return Node("call", line, (name, self.braces(), ()))
         return Node("name", line, (self.enumerators.get(name, name),))
+
+    def _trait(self, line: Any) -> Node:
+        """``is_signed<T>::value``, or ``is_signed_v<T>``."""
+        name = self.take()
+        given = self._given()
+        if not name.endswith("_v"):
+            self.expect("::")
+            self.expect("value")
+        return Node("trait", line, (name.removesuffix("_v"), given))
 
     def _of_a_struct(self, line: Any) -> Node:
         """``Constants<T>::third``."""

@@ -48,7 +48,7 @@ _COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORDS = {"and": "&&", "or": "||", "not": "!"}
 # Headers whose names we know anyway.
 _KNOWN_HEADERS = re.compile(
-    r"(cupy/)?(complex|complex/.*|carray|atomics|hip_workaround|math_constants)(\.cuh|\.h)?|c?(math|stdint|float|limits|"
+    r"(cupy/)?(complex|complex/.*|carray|atomics|hip_workaround|cuda_workaround|float16|math_constants)(\.cuh|\.h)?|c?(math|stdint|float|limits|"
     r"stdio|stdlib|stddef|assert|string)(\.h)?|cu(Complex|da_runtime|da|da_fp16|da_runtime_api)\.h|math_constants\.h|"
     r"device_launch_parameters\.h|cuda/std/(complex|limits|cstdint|cmath|type_traits)|type_traits|vector_types\.h|"
     r"thrust/complex\.h|cuda_device_runtime_api\.h|vector_functions\.h|sm_\w+\.h|device_functions\.h"

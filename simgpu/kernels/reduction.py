@@ -10,7 +10,8 @@ from ..lines import warn_at_call
 from .blocks import uses_of_identity
 from .elementwise import Kernel
 from .numbers import SIZE
-from .threads import ALL, Indexer, Threads, Variable
+from .places import ALL, Indexer, Variable
+from .threads import Threads
 
 
 class NotNeutral(UserWarning):

@@ -7,129 +7,28 @@ and a loop goes on until the last thread has left it.
 
 import copy
 import math
+import operator
 from collections import ChainMap
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from . import numbers
+from . import numbers, parse
 from .numbers import SIZE, alike, cast, common
-from .parse import Deduced, Function, Named, Node, Pointer, Reference, no_translation
+from .parse import Deduced, Function, Named, Node, Reference, no_translation
+from .places import ALL, NONE, Address, Array, Element, Indexer, Pointer, Raw, Row, Variable, choose_address
 from .preprocess import CompileException
 
 _MOST_ROUNDS = 1_000_000
-_ZERO = SIZE.type(0)
-ALL, NONE = np.True_, np.False_
-
-
-class Variable:
-    """A name for which each thread has a value of its own."""
-
-    value: Any
-
-    def __init__(self, value: Any, is_const: bool = False) -> None:
-        self.dtype, self.is_const = value.dtype, is_const
-        self.write(ALL, value)
-
-    def read(self, mask: Any) -> Any:
-        return self.value
-
-    def write(self, mask: Any, value: Any) -> None:
-        if mask is not ALL:
-            value = np.where(mask, value, self.value)
-        self.value = value if value.base is None else value.copy()  # a view of an argument may change
-
-
-class Own(Variable):
-    """An argument of which each thread has one element."""
-
-    read_bytes = written_bytes = 0
-
-    def __init__(self, values: np.ndarray, shape: Any, is_const: bool) -> None:
-        self.dtype, self.nbytes, self.is_const = values.dtype, values.nbytes, is_const
-        if values.shape != shape:
-            self.value = np.broadcast_to(values, shape)
-        else:
-            self.value = values.view()
-
-    def read(self, mask: Any) -> Any:
-        self.read_bytes = self.nbytes
-        return self.value
-
-    def write(self, mask: Any, value: Any) -> None:
-        self.written_bytes = self.nbytes
-        np.copyto(self.value, value, where=mask)
-
-
-class Raw:
-    """An argument of which a thread takes elements by number."""
-
-    read_bytes = written_bytes = 0
-
-    def __init__(self, name: str, values: np.ndarray, shape: Any, is_const: bool) -> None:
-        self.name, self.threads, self.is_const = name, shape, is_const
-        self.dtype, self.nbytes, self.shape = values.dtype, values.nbytes, values.shape
-        self.values = values.reshape(-1) if values.flags.c_contiguous else values
-
-    def parts(self) -> "Raw":
-        """Complex numbers as real ones, two for each."""
-        if not self.values.flags.c_contiguous:
-            raise NotImplementedError(f"the parts of {self.name}, whose elements don't lie beside each other")
-        found = copy.copy(self)
-        found.values = self.values.view(self.values.real.dtype)
-        found.dtype = found.values.dtype
-        found.shape = found.values.shape
-        return found
-
-
-class Element:
-    """An element of a raw array, with a number for each thread."""
-
-    def __init__(self, raw: Raw, number: Any, line: str) -> None:
-        self.raw, self.line, self.dtype, self.is_const = raw, line, raw.dtype, raw.is_const
-        self.number = number if raw.shape else _ZERO  # an array without axes has one element, whatever the number
-
-    def read(self, mask: Any) -> Any:
-        where = self._where(mask)
-        self.raw.read_bytes += self._bytes(mask)
-        return self.raw.values[where]
-
-    def write(self, mask: Any, value: Any, ufunc: Any = None) -> None:
-        """If several threads write to one element, one of them wins. With a `ufunc` such as np.add, all count."""
-        here: Any = ... if mask is ALL else mask
-        *where, value = [np.broadcast_to(part, self.raw.threads)[here] for part in (*self._where(mask), value)]
-        self.raw.written_bytes += self._bytes(mask)
-        if ufunc is None:
-            self.raw.values[tuple(where)] = value
-        else:
-            ufunc.at(self.raw.values, tuple(where), value)
-
-    def _bytes(self, mask: Any) -> int:
-        is_one = mask is ALL or np.ndim(self.number) == 0
-        return self.dtype.itemsize * int(np.size(self.number) if is_one else np.count_nonzero(mask))
-
-    def _where(self, mask: Any) -> tuple:
-        """The index that NumPy takes. Raises `IndexError` if an active thread's is outside."""
-        raw, number, size = self.raw, self.number, self.raw.values.size
-        outside = (number < 0) | (number >= size)
-        if np.any(outside & mask):
-            i = int(np.argmax(np.broadcast_to(outside & mask, raw.threads)))
-            raise IndexError(
-                f"{raw.name}[{np.broadcast_to(number, raw.threads).flat[i]}] is outside, {raw.name} has {size:,} "
-                f"elements: i = {i}, {self.line}. A GPU doesn't check, and uses what else is in its memory"
-            )
-        if np.any(outside):
-            number = np.where(outside, 0, number)
-        if raw.values.ndim == 1:
-            return (number,)
-        return np.unravel_index(number, raw.shape)
-
-
-class Indexer(NamedTuple):
-    """``_ind``: the axes along which we count the threads, and each thread's number."""
-
-    shape: tuple[int, ...]
-    number: Any
+_COMPARISONS = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
+}  # fmt: skip
+_TRAITS: dict[str, Callable] = {
+    "is_floating_point": lambda x: x.kind == "f", "is_integral": lambda x: x.kind in "iub",
+    "is_signed": lambda x: x.kind in "if", "is_unsigned": lambda x: x.kind in "ub",
+    "is_arithmetic": lambda x: x.kind in "iubf", "is_same": operator.eq,
+}  # fmt: skip
 
 
 class Threads:
@@ -156,6 +55,11 @@ class Threads:
             return self.dtype(kind.name).type(0).real.dtype
         if isinstance(kind, Named) and kind.name == "complex":
             return np.result_type(self.dtype(kind.given[0]), np.complex64)
+        if isinstance(kind, Named) and kind.name.removesuffix("_t") == "conditional":
+            test, yes, no = kind.given
+            return self.dtype(yes if self.test(test, ALL) else no)
+        if isinstance(kind, Named) and kind.name.removesuffix("_t") == "enable_if":
+            return self.dtype(kind.given[1])
         if isinstance(kind, np.dtype):
             return kind
         raise no_translation(self.line, f"the type {kind}")
@@ -175,7 +79,10 @@ class Threads:
         self.line, self.share = node.line, np.count_nonzero(mask) / np.size(mask)
         if (method := getattr(self, f"run_{node.kind}", None)) is not None:
             return method(mask, *node.parts)
-        self.target(node, mask)
+        if node.kind == "call" and node.parts[0] in numbers.ATOMIC and node.parts[0] not in self.functions:
+            self.run_atomic(mask, *node.parts)
+        else:
+            self.target(node, mask)
         return mask
 
     def run_together(self, mask: Any, statements: list[Node]) -> Any:
@@ -207,42 +114,90 @@ class Threads:
             self.run(step, mask)
         raise RuntimeError(f"after {_MOST_ROUNDS:,} rounds this loop hasn't ended: {body.line}")
 
+    def run_do(self, mask: Any, test: Node, body: Node) -> Any:
+        done: Any = NONE
+        for _ in range(_MOST_ROUNDS):
+            self.left.append({"break": NONE, "continue": NONE})
+            mask = self.run(body, mask)
+            left = self.left.pop()
+            done, mask = done | left["break"], mask | left["continue"]
+            holds = self.test(test, mask)
+            done, mask = done | mask & ~holds, mask & holds
+            if not mask.any():
+                return done
+        raise RuntimeError(f"after {_MOST_ROUNDS:,} rounds this loop hasn't ended: {body.line}")
+
+    def run_switch(self, mask: Any, value: Node, cases: list[tuple[Node | None, list[Node]]]) -> Any:
+        """A thread begins at its case, and goes on through the next ones until it comes to a break."""
+        chosen = self.value(value, mask)
+        begins = [None if case is None else mask & (chosen == self.value(case, mask)) for case, _ in cases]
+        others = mask
+        for begin in begins:
+            if begin is not None:
+                others = others & ~begin
+        if None in [case for case, _ in cases]:
+            done: Any = NONE
+        else:
+            done = others
+        self.names = self.names.new_child()
+        self.left.append({"break": NONE})
+        inside: Any = NONE
+        for begin, (_, statements) in zip(begins, cases):
+            inside = self.run_together(inside | (others if begin is None else begin), statements)
+        self.names = self.names.parents
+        return done | inside | self.left.pop()["break"]
+
     def run_leave(self, mask: Any, word: str) -> Any:
-        if self.left:  # outside a loop, the thread is done
-            self.left[-1][word] = self.left[-1][word] | mask
-        return NONE
+        for left in reversed(self.left):  # a switch isn't left by continue
+            if word in left:
+                left[word] = left[word] | mask
+                break
+        return NONE  # outside a loop, the thread is done
 
     def run_return(self, mask: Any, value: Node | None) -> Any:
         if value is not None:
-            self.store(self.result, self.value(value, mask), mask)
+            self.store(self.result, self.operand(value, mask), mask)
         return NONE
 
     def run_declare(self, mask: Any, kind: Any, name: str, first: Any, words: frozenset[str]) -> Any:
-        """int x = 1.5 is int x = int(1.5), but a pointer or a reference is a place."""
+        """int x = 1.5 is int x = int(1.5), but a reference is a place."""
         if "__shared__" in words:
             raise no_translation(self.line, "__shared__")
         if isinstance(first, list):
             first = first[0] if first else None
-        if isinstance(kind, (Pointer, Reference)) and first is not None:
-            found = self.target(first, mask)
+        if isinstance(kind, parse.Pointer):
+            self.names[name] = Pointer(None if first is None else self.pointer(first, mask))
+        elif isinstance(kind, Reference) and first is not None:
+            self.names[name] = self.target(first, mask)
         elif isinstance(kind, Deduced):
-            found = self.value(first, mask)
+            found = self.operand(first, mask)
+            self.names[name] = Pointer(found) if isinstance(found, Address) else Variable(found)
         else:
             found = self.target(Node("cast", self.line, (kind, [] if first is None else [first])), mask)
-        self.names[name] = Variable(found) if isinstance(found, (np.ndarray, np.generic)) else found
+            self.names[name] = Variable(found)
         return mask
 
     def run_array(
-        self, mask: Any, kind: Any, name: str, lengths: list[Node | None], first: list[Node] | None, words: frozenset
+        self, mask: Any, kind: Any, name: str, lengths: list[Node | None], first: list | None, words: frozenset
     ) -> Any:
-        """A thread's own array is a list of variables."""
-        if "__shared__" in words or len(lengths) > 1:
-            raise no_translation(self.line, "__shared__" if "__shared__" in words else "an array of several axes")
-        values = [self.cast(self.value(node, mask), self.dtype(kind)) for node in first or []]
-        count = len(values) if lengths[0] is None else int(self.value(lengths[0], mask))
-        values += [self.dtype(kind).type(0)] * (count - len(values))
-        self.names[name] = list(map(Variable, values))
+        """A thread's own array, which begins with what's in the braces, and then zeros."""
+        if "__shared__" in words:
+            raise no_translation(self.line, "__shared__")
+        counts = [len(first or []) if length is None else int(self.value(length, mask)) for length in lengths]
+        array = Array(np.zeros(math.prod(counts), self.dtype(kind)), tuple(counts), self.shape, False)
+        self.names[name] = array
+        self._fill(array, first or [], mask)
         return mask
+
+    def _fill(self, array: Any, first: list, mask: Any) -> None:
+        for number, node in enumerate(first):
+            place = array.part(SIZE.type(number), self.line)
+            if isinstance(node, list):
+                self._fill(place, node, mask)
+            elif isinstance(place, Row):
+                raise no_translation(self.line, "an array of several axes whose first values aren't in braces")
+            else:
+                place.write(ALL, self.cast(self.value(node, mask), array.dtype))
 
     def target(self, node: Node, mask: Any) -> Any:
         """What a node means: a place, an array, or a value."""
@@ -254,12 +209,29 @@ class Threads:
         self.line = before
         return found
 
-    def value(self, node: Node, mask: Any) -> Any:
-        found = self.target(node, mask)
+    def operand(self, node: Node, mask: Any) -> Any:
+        """A number, or an address: an array stands for that of its first element."""
+        return self.read(self.target(node, mask), mask)
+
+    def read(self, found: Any, mask: Any) -> Any:
+        if isinstance(found, (Array, Row)):
+            return found.address(self.line)
         if hasattr(found, "read"):
-            found = found.read(mask)
+            return found.read(mask)
+        return found
+
+    def value(self, node: Node, mask: Any) -> Any:
+        found = self.operand(node, mask)
         if not isinstance(found, (np.ndarray, np.generic)):
             raise no_translation(node.line, "an array, a pointer or nothing as a number")
+        return found
+
+    def pointer(self, node: Node, mask: Any) -> Address:
+        found = self.operand(node, mask)
+        if isinstance(found, Raw):
+            raise CompileException(f"{found.name} is an array and no pointer, &{found.name}[0] is one: {node.line}")
+        if not isinstance(found, Address):
+            raise no_translation(node.line, "this as a pointer")
         return found
 
     def test(self, node: Node, mask: Any) -> Any:
@@ -273,14 +245,30 @@ class Threads:
         return self.target(second, mask)
 
     def at_address(self, mask: Any, node: Node) -> Any:
-        """What a pointer means here is the place itself."""
-        return self.target(node, mask)
+        found = self.target(node, mask)
+        if not hasattr(found, "address"):
+            raise no_translation(self.line, "the address of this")
+        return found.address(self.line)
 
-    at_deref = at_address
+    def at_deref(self, mask: Any, node: Node) -> Any:
+        return self.pointer(node, mask).place(mask, self.line)
+
+    def at_sizeof(self, mask: Any, what: Any) -> Any:
+        if not isinstance(what, Node):
+            return np.uint64(self.dtype(what).itemsize)
+        found = self.target(what, mask)
+        if isinstance(found, (Array, Row)):
+            return np.uint64(math.prod(found.lengths) * found.dtype.itemsize)
+        return np.uint64(self.read(found, mask).dtype.itemsize)
+
+    def at_trait(self, mask: Any, name: str, given: tuple) -> Any:
+        """What a type is, such as ``std::is_signed<T>::value``."""
+        types = [self.dtype(kind) for kind in given]
+        return np.bool_(_TRAITS[name](*types))
 
     def at_cast(self, mask: Any, kind: Any, parts: list[Node]) -> Any:
-        if isinstance(kind, Pointer):
-            return self.as_parts(self.target(parts[0], mask), kind)
+        if isinstance(kind, parse.Pointer):
+            return self.cast_pointer(self.operand(parts[0], mask), kind)
         dtype, values = self.dtype(kind), [self.value(part, mask) for part in parts]
         if len(values) == 2 and dtype.kind == "c":
             return cast(values[0] + values[1] * np.complex64(1j), dtype)
@@ -288,12 +276,11 @@ class Threads:
             return self.cast(values[0], dtype)
         return dtype.type(0)
 
-    def as_parts(self, place: Any, kind: Pointer) -> Any:
-        """A complex element as the first of its two parts."""
-        dtype = self.dtype(kind.to)
-        if not isinstance(place, Element) or place.dtype.kind != "c" or place.dtype.type(0).real.dtype != dtype:
+    def cast_pointer(self, address: Any, kind: parse.Pointer) -> Address:
+        """The same address, where something else is said to lie."""
+        if not isinstance(address, Address):
             raise no_translation(self.line, f"a cast to {kind}")
-        return Element(place.raw.parts(), place.number * 2, place.line)
+        return address._replace(dtype=self.dtype(kind.to), is_const=kind.is_const)
 
     def at_unary(self, mask: Any, sign: str, node: Node) -> Any:
         if sign == "!":
@@ -302,10 +289,30 @@ class Threads:
         return self.count(value.dtype, numbers.UNARY[sign](value))
 
     def at_binary(self, mask: Any, sign: str, left: Node, right: Node) -> Any:
-        if sign == "+" and left.kind == "cast" and isinstance(left.parts[0], Pointer):
-            place = self.target(left, mask)
-            return Element(place.raw, place.number + cast(self.value(right, mask), SIZE), place.line)
-        return self.compute(sign, self.value(left, mask), self.value(right, mask))
+        x, y = self.operand(left, mask), self.operand(right, mask)
+        if isinstance(x, Address) or isinstance(y, Address):
+            return self.compute_address(sign, x, y)
+        for found, node in (x, left), (y, right):
+            if not isinstance(found, (np.ndarray, np.generic)):
+                raise no_translation(node.line, "an array, a pointer or nothing as a number")
+        return self.compute(sign, x, y)
+
+    def compute_address(self, sign: str, x: Any, y: Any) -> Any:
+        """A pointer plus a number; the distance of two, in elements; and which one comes first."""
+        if isinstance(x, Address) and isinstance(y, Address):
+            if x.base is not y.base:
+                raise no_translation(self.line, "pointers into two arrays")
+            if sign == "-":
+                return (x.offset - y.offset) // SIZE.type(x.dtype.itemsize)
+            if sign in _COMPARISONS:
+                return _COMPARISONS[sign](x.offset, y.offset)
+        elif sign == "+":
+            if isinstance(x, Address):
+                return x.plus(y)
+            return y.plus(x)
+        elif sign == "-" and isinstance(x, Address):
+            return x.plus(-cast(y, SIZE))
+        raise no_translation(self.line, f"{sign} with a pointer")
 
     def compute(self, sign: str, x: Any, y: Any) -> Any:
         if sign in ("<<", ">>"):
@@ -326,7 +333,9 @@ class Threads:
 
     def at_conditional(self, mask: Any, test: Node, yes: Node, no: Node) -> Any:
         holds = self.test(test, mask)
-        x, y = self.value(yes, mask & holds), self.value(no, mask & ~holds)
+        x, y = self.operand(yes, mask & holds), self.operand(no, mask & ~holds)
+        if isinstance(x, Address) and isinstance(y, Address):
+            return choose_address(holds, x, y)
         x, y = (x, y) if x.dtype == y.dtype else alike(x, y)
         if np.ndim(holds):
             return np.where(holds, x, y)
@@ -335,10 +344,15 @@ class Threads:
         return y
 
     def at_assign(self, mask: Any, sign: str, left: Node, right: Node, gives_old: bool = False) -> Any:
-        place, value = self.target(left, mask), self.value(right, mask)
+        place, value = self.target(left, mask), self.operand(right, mask)
         if not sign:
             return self.store(place, value, mask)
-        old = place.read(mask)
+        old = self.read(place, mask)
+        if isinstance(old, Address):
+            new = self.store(place, self.compute_address(sign, old, value), mask)
+            if gives_old:
+                return old
+            return new
         found = old.copy() if gives_old else None
         new = self.store(place, self.compute(sign, old, value), mask)
         if gives_old:
@@ -348,29 +362,29 @@ class Threads:
     def at_member(self, mask: Any, node: Node, name: str, args: list[Node]) -> Any:
         base = self.target(node, mask) if node.kind == "name" else None
         if name == "get" and isinstance(base, Indexer):
-            return [Variable(np.asarray(place, SIZE)) for place in np.unravel_index(base.number, base.shape)]
-        if name in ("size", "ndim", "shape") and isinstance(base, (Raw, Indexer)):
-            sizes = {"size": math.prod(base.shape), "ndim": len(base.shape)}
-            if name == "shape":
-                return [Variable(SIZE.type(n), True) for n in base.shape]
-            return SIZE.type(sizes[name])
+            places = np.stack(np.unravel_index(base.number, base.shape)).astype(SIZE)
+            array = Array(np.zeros(len(places), SIZE), (len(places),), self.shape, False)
+            array.values = places.reshape(len(places), *self.shape)
+            return array
+        if name in ("size", "ndim", "shape", "strides") and isinstance(base, (Raw, Indexer)):
+            if name == "size":
+                return SIZE.type(math.prod(base.shape))
+            if name == "ndim":
+                return np.int32(len(base.shape))
+            if name == "shape" or isinstance(base, Raw):
+                numbers_of = np.array(getattr(base, name), SIZE)
+                return Array(numbers_of, numbers_of.shape, self.shape, True)
         if name in ("real", "imag") and not args:
             return getattr(np, name)(self.value(node, mask))
         raise no_translation(self.line, f".{name}")
 
     def at_call(self, mask: Any, name: str, args: list[Node], given: tuple = ()) -> Any:
         if name in self.functions:
-            several = self.functions[name]
-            own = next((function for function in several if function.takes(len(args))), several[0])
-            return self.call(own, mask, args)
+            return self.call(mask, name, args, given)
         if name in numbers.ATOMIC:
-            ufunc, place, value = numbers.ATOMIC[name], self.target(args[0], mask), self.value(args[1], mask)
-            before = place.read(mask)
-            if isinstance(place, Element):
-                self.store(place, self.count(place.dtype, value), mask, ufunc)
-            else:
-                self.store(place, ufunc(before, value), mask)
-            return None
+            return self.at_atomic(mask, name, args)
+        if name in ("sincos", "sincosf", "__sincosf", "sincospi", "sincospif"):
+            return self.write_both(mask, name, args)
         values = [self.value(arg, mask) for arg in args]
         try:
             value = numbers.call(name, values)
@@ -380,30 +394,142 @@ class Threads:
             raise CompileException(f"{name}: {error}: {self.line}") from None
         return self.count(common(*[x.dtype for x in values]), value, 10)
 
-    def call(self, function: Function, mask: Any, args: list[Node]) -> Any:
-        if not function.takes(len(args)):
-            raise CompileException(f"{len(args)} arguments, but it takes {len(function.parameters)}: {self.line}")
-        args = function.filled(args)
-        types, scope = dict(self.types), {}
-        letters = [name for name, _, _ in function.letters]
-        for (kind, name), arg in zip(function.parameters, args):
-            is_own = isinstance(kind, (Pointer, Reference))
-            if is_own:
+    def write_both(self, mask: Any, name: str, args: list[Node]) -> None:
+        """``sincos(x, &s, &c)`` writes both to where the pointers point."""
+        x, ending = self.value(args[0], mask), name.partition("sincos")[2]
+        for kind, target in zip(("sin", "cos"), args[1:]):
+            place = self.pointer(target, mask).place(mask, self.line)
+            self.store(place, self.count(x.dtype, numbers.call(kind + ending, [x]), 10), mask)
+
+    def run_atomic(self, mask: Any, name: str, args: list[Node], given: tuple = ()) -> None:
+        """An atomic whose result nobody asks for: all threads at once."""
+        ufunc = numbers.ATOMIC[name]
+        place = self.pointer(args[0], mask).place(mask, self.line)
+        if not isinstance(ufunc, np.ufunc) or not isinstance(place, Element):
+            self.at_atomic(mask, name, args)
+            return
+        value = self.value(args[1], mask)
+        self.store(place, self.count(place.dtype, value), mask, ufunc)
+
+    def at_atomic(self, mask: Any, name: str, args: list[Node], given: tuple = ()) -> Any:
+        """The value before. The threads go one after the other."""
+        place = self.pointer(args[0], mask).place(mask, self.line)
+        operands = [self.cast(self.value(arg, mask), place.dtype) for arg in args[1:]]
+        if place.is_const:
+            raise CompileException(f"a kernel can only write to its outputs: {self.line}")
+        compute = numbers.ATOMIC[name]
+        self.count(place.dtype, operands[0])
+        if isinstance(place, Element):
+            return place.exchange(mask, compute, *operands)
+        before = place.read(mask)
+        place.write(mask, cast(np.asarray(compute(before, *operands))[()], place.dtype))
+        return before
+
+    def call(self, mask: Any, name: str, args: list[Node], given: tuple) -> Any:
+        """Call a function of the preamble."""
+        targets = [self.target(arg, mask) for arg in args]
+        function, types = self.choose(name, targets, given)
+        filled = function.filled(args)
+        targets += [self.target(arg, mask) for arg in filled[len(args) :]]
+        scope: dict[str, Any] = {}
+        for (kind, parameter), found, arg in zip(function.parameters, targets, filled):
+            if isinstance(kind, Reference) and self._is_that(kind.to, found, types):
+                scope[parameter] = found
+                continue
+            if isinstance(kind, Reference):
+                if not kind.is_const:
+                    raise CompileException(f"a reference to {parse.c_name(kind.to)} takes no other type: {arg.line}")
                 kind = kind.to
-            found = self.target(arg, mask) if is_own else self.value(arg, mask)
-            if isinstance(kind, str) and kind in letters:
-                types[kind] = found.dtype
-            scope[name] = found if is_own else Variable(self.cast(found, self.dtype(types.get(kind, kind))))
-        inner = copy.copy(self)  # a function has its own names, types, loops and result
-        inner.names, inner.types, inner.left = self.outer.new_child(scope), types, []
+            value = self.read(found, mask)
+            if isinstance(value, Address):
+                scope[parameter] = Pointer(value)
+            elif isinstance(kind, parse.Pointer) or not isinstance(value, (np.ndarray, np.generic)):
+                raise no_translation(arg.line, "an array, a pointer or nothing as a number")
+            else:
+                scope[parameter] = Variable(self.cast(value, self._with(types).dtype(kind)))
+        inner = self._with(types)  # a function has its own names, types, loops and result
+        inner.names, inner.left = self.outer.new_child(scope), []
+        for letter, kind, _ in function.letters:
+            if kind is not None:
+                inner.names[letter] = Variable(types[letter], True)
         if function.returns is None:
             inner.result = None
+        elif isinstance(function.returns, (parse.Pointer, Deduced)):
+            inner.result = Pointer(None)
         else:
             inner.result = Variable(inner.dtype(function.returns).type(0))
         inner.run(function.body, mask)
         if inner.result:
-            return inner.result.value
+            return inner.result.read(mask)
         return None
+
+    def _is_that(self, kind: Any, found: Any, types: dict[str, Any]) -> bool:
+        """Whether a reference to this type means it, and not a copy."""
+        if isinstance(kind, (parse.Pointer, Deduced)) or not hasattr(found, "dtype"):
+            return True
+        return self._with(types).dtype(kind) == found.dtype
+
+    def _with(self, types: dict[str, Any]) -> "Threads":
+        other = copy.copy(self)
+        other.types = types
+        return other
+
+    def choose(self, name: str, targets: list[Any], given: tuple) -> tuple[Function, dict[str, Any]]:
+        """The function that fits, as C++ overloads it, and what its template's letters stand for."""
+        several = self.functions[name]
+        if not any(function.takes(len(targets)) for function in several):
+            takes = len(several[0].parameters)
+            raise CompileException(f"{len(targets)} arguments, but it takes {takes}: {self.line}")
+        best, most = None, -1
+        for function in several:
+            types = self.letters_of(function, targets, given)
+            if types is None:
+                continue
+            kinds = [getattr(kind, "to", kind) for kind, _ in function.parameters]
+            same = sum(
+                not isinstance(kind, Deduced) and getattr(x, "dtype", None) == self._with(types).dtype(kind)
+                for kind, x in zip(kinds, targets)
+            )
+            if same + bool(function.given) > most:
+                best, most = (function, types), same + bool(function.given)
+        if best is None:
+            raise CompileException(f"no function {name} takes these: {self.line}")
+        return best
+
+    def letters_of(self, function: Function, targets: list[Any], given: tuple) -> dict[str, Any] | None:
+        """What the letters of a function's template stand for. None if it doesn't take these."""
+        if not function.takes(len(targets)):
+            return None
+        wanted = [self.letter_value(kind) for kind in given]
+        if function.given and [self.letter_value(kind) for kind in function.given] != wanted:
+            return None
+        types = dict(self.types)
+        letters = [letter for letter, _, _ in function.letters]
+        known = dict(zip(letters, wanted))
+        for (kind, _), x in zip(function.parameters, targets):
+            letter = getattr(kind, "to", kind)
+            if isinstance(letter, str) and letter in letters:
+                known.setdefault(letter, self.dtype_of(x))
+        for letter, _, default in function.letters:
+            if letter not in known and default is not None:
+                known[letter] = self.letter_value(default)
+        types |= known
+        condition = function.returns
+        is_bound = isinstance(condition, Named) and condition.name.removesuffix("_t") == "enable_if"
+        if is_bound and not self._with(types).test(condition.given[0], ALL):
+            return None
+        return types
+
+    def letter_value(self, given: Any) -> Any:
+        """A type, or a number."""
+        if isinstance(given, Node):
+            return self.value(given, ALL)
+        return self.dtype(given)
+
+    def dtype_of(self, found: Any) -> Any:
+        if isinstance(found, Pointer):
+            found = found.read(ALL)
+        return found.dtype
 
     def at_name(self, mask: Any, name: str) -> Any:
         if name not in self.names:
@@ -412,28 +538,36 @@ class Threads:
 
     def at_index(self, mask: Any, base: Node, index: Node) -> Any:
         found, many = self.target(base, mask), self.target(index, mask) if index.kind == "name" else None
-        if isinstance(many, list) and isinstance(found, Raw):  # a number for each axis
-            steps = [SIZE.type(math.prod(found.shape[axis + 1 :])) for axis in range(len(many))]
-            return Element(found, sum(cast(part.value, SIZE) * step for part, step in zip(many, steps)), self.line)
+        if isinstance(many, Array) and isinstance(found, Raw):  # a number for each axis
+            return Element(found, self._number_of(found, many, mask), self.line)
         number = cast(self.value(index, mask), SIZE)
-        if isinstance(found, list):
-            outside = (number < 0) | (number >= len(found))
-            if (mask & outside).any():
-                raise IndexError(f"an index is outside, there are {len(found)} elements: {self.line}")
-            number = np.where(outside, 0, number)
-            if number.ndim:
-                return np.choose(number, [part.value for part in found])
-            return found[int(number)]
-        if not isinstance(found, (Raw, Element)):
-            raise CompileException(f"only a raw array has elements to choose: {self.line}")
-        raw, begin = (found.raw, found.number) if isinstance(found, Element) else (found, _ZERO)
-        return Element(raw, begin + number, self.line)
+        if isinstance(found, Raw):
+            return Element(found, number, self.line)
+        if isinstance(found, (Array, Row)):
+            return found.part(number, self.line)
+        address = self.read(found, mask)
+        if not isinstance(address, Address):
+            raise CompileException(f"only an array or a pointer has elements to choose: {self.line}")
+        return address.plus(number).place(mask, self.line)
+
+    def _number_of(self, raw: Raw, places: Array, mask: Any) -> Any:
+        """An element's number, from its place along each axis."""
+        number: Any = SIZE.type(0)
+        for axis, length in enumerate(raw.shape):
+            place = places.part(SIZE.type(axis), self.line).read(mask)
+            number = number * SIZE.type(length) + cast(place, SIZE)
+        return number
 
     def store(self, place: Any, value: Any, mask: Any, *ufunc: np.ufunc) -> Any:
         if not hasattr(place, "write"):
             raise no_translation(self.line, "writing to this")
         if place.is_const:
             raise CompileException(f"a kernel can only write to its outputs: {self.line}")
+        if isinstance(place, Pointer) or isinstance(value, Address):
+            if not (isinstance(place, Pointer) and isinstance(value, Address)):
+                raise no_translation(self.line, "an array, a pointer or nothing as a number")
+            place.write(mask, value)
+            return value
         value = self.cast(value, place.dtype)
         place.write(mask, value, *ufunc)
         return value

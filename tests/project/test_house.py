@@ -33,6 +33,7 @@ ASKED_FOR = {
     "simgpu.jit.compiled": {"cupy", "cupyx"},
     "simgpu.jit.kernel": {"cupy"},
     "simgpu.pytest": {"pytest"},
+    "simgpu.testing.parameters": {"packaging", "pytest"},
 }
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...kernels.parse import Function, Node, Pointer, Reference, no_translation
+import numpy as np
+
+from ...kernels import numbers
+from ...kernels.parse import Function, Node, Pointer, Reference, c_name, no_translation
 from ...kernels.preprocess import CompileException, Line
 from ..lanes import NOBODY, Lanes, Mask
 from ..memory import Ref
-from . import atomics, functions  # noqa: F401
+from . import atomics, functions, overloads  # noqa: F401
 from .access import Access
 from .places import Registers
 from .scope import Variable
-from .terms import Term, converted, decayed
-from .typenames import deduce, is_equal
+from .terms import StructType, Term, converted, decayed
+from .typenames import deduce
 
 
 class Calls(Access):
@@ -21,28 +24,29 @@ class Calls(Access):
 
     def at_call(self, line: Line, name: str, args: list[Node], given: tuple[Any, ...]) -> Term:
         several = self.program.source.module.parser.functions.get(name, [])
+        build = functions.BUILTINS.get(name)
         if several:
             function = self._fitting(line, several, args)
-            return self._call(line, function, function.filled(args), given)
-        build = functions.BUILTINS.get(name)
+            if function is not None:
+                return self._call(line, function, function.filled(args), given)
         if build is not None:
             return build(self, line, name, args)
         return functions.of_numbers(self, line, name, [decayed(self.value(arg)) for arg in args])
 
-    def _fitting(self, line: Line, several: list[Function], args: list[Node]) -> Function:
+    def _fitting(self, line: Line, several: list[Function], args: list[Node]) -> Function | None:
+        """The one that's meant. None if that's CUDA's own function of this name."""
+        name = several[0].name
+        is_cudas = name in functions.BUILTINS or numbers.is_known(name)
         fitting = [function for function in several if function.takes(len(args))]
-        if not fitting:
+        if not fitting and not is_cudas:
             counts = len(several[0].parameters)
-            raise CompileException(f"{several[0].name} takes {counts} arguments, got {len(args)}: {line}")
-        if len(fitting) == 1:
+            raise CompileException(f"{name} takes {counts} arguments, got {len(args)}: {line}")
+        if len(fitting) == 1 and not is_cudas:
             return fitting[0]
-        types = [decayed(self.value(arg)).type for arg in args]
-
-        def distance(function: Function) -> int:
-            wanted = [kind.to if isinstance(kind, Reference) else kind for kind, _ in function.parameters]
-            return sum(not is_equal(kind, own) for kind, own in zip(wanted, types)) * 2 + bool(function.letters)
-
-        return min(fitting, key=distance)
+        found = overloads.fitting(fitting, [decayed(self.value(arg)).type for arg in args])
+        if found is None and not is_cudas:
+            return fitting[0]  # which says what doesn't fit
+        return found
 
     def _call(self, line: Line, function: Function, args: list[Node], given: tuple[Any, ...]) -> Term:
         if "__global__" in function.words:
@@ -73,15 +77,21 @@ class Calls(Access):
 
     def _referred(self, kind: Reference, arg: Node, line: Line) -> Term:
         """The address of what a reference means. A const one may mean a value that has no address."""
-        if hasattr(self, f"place_{arg.kind}"):
+        is_call = arg.kind == "member" and not isinstance(self.value(arg.parts[0]).type, StructType)  # z.real()
+        if hasattr(self, f"place_{arg.kind}") and not is_call:
             variable = self.find(arg.parts[0], line) if arg.kind == "name" else None
             if variable is None or variable.known is None:
                 place = self.place(arg)
-                if place.pointer is not None:
+                if isinstance(kind.to, np.dtype) and isinstance(place.type, np.dtype) and place.type != kind.to:
+                    if not kind.is_const:
+                        raise CompileException(f"a {c_name(kind.to)}& takes no {c_name(place.type)}: {line}")
+                elif place.pointer is not None:
                     return place.pointer
         if not kind.is_const:
             raise no_translation(line, "a reference to this")
         value = self.value(arg)
+        if isinstance(kind.to, np.dtype):
+            value = converted(value, kind.to, line)
         site, run = self.site(line), value.run
 
         def copy(lanes: Lanes, mask: Mask) -> Ref:

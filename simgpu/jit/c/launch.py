@@ -112,7 +112,8 @@ class CLaunch(Launch):
 
     def _pointer(self, variable: Any, x: Any) -> Ref:
         name, kernel = variable.name, self.source.name
-        if x is None:
+        is_zero = isinstance(x, (int, np.int64, np.uint64)) and not isinstance(x, bool) and x == 0
+        if x is None or is_zero:  # as 0 has an address's 8 bytes
             return NULL
         if isinstance(x, np.ndarray):
             raise TypeError(

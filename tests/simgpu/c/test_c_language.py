@@ -59,7 +59,10 @@ def test_a_float_that_an_integer_cannot_hold(operation, source, out):
         ("isnan(NAN) + isinf(INFINITY)", 2), ("erf(0.5)", math.erf(0.5)), ("tgamma(5.0)", 24),
         ("erfinv(erf(0.3))", 0.3), ("erfcinv(1.0)", 0), ("erfinv(-1.0)", -math.inf),
         ("std::max(1, 2)", 2), ("::exp(0.0)", 1), ("__popc(255u)", 8), ("fma(2.0, 3.0, 4.0)", 10),
-        ("cbrt(27.0)", 3),
+        ("cbrt(27.0)", 3), ("remainder(5.0, 3.0)", -1), ("lgamma(5.0)", math.log(24)), ("lgamma(-1.0)", math.inf),
+        ("normcdf(0.0)", 0.5), ("sinpi(0.5)", 1), ("nearbyint(2.5)", 2), ("fdim(3.0, 5.0)", 0), ("rcbrt(8.0)", 0.5),
+        ("cyl_bessel_i0(1.0)", sum(0.25**k / math.factorial(k) ** 2 for k in range(20))),
+        ("isnan(CUDART_NAN)", 1), ("UINT_MAX", 2**32 - 1), ("INT_MIN", -(2**31)),
         ("expf(1) == exp(1.0)", 0), ("__expf(1.0) == expf(1.0)", 1), ("copysign(2.0, -1.0)", -2), ("M_PI", math.pi),
     ],
 )  # fmt: skip
@@ -102,6 +105,19 @@ def test_complex_numbers():
         ("double w[] = {4, x, 6, 7}; y = x < 3 ? w[x + 1] : w[0];", [0, 6, 7, 4]),
         ("int w[] = {8, 9}; y = 0; for (int k = 0; k < 4; k++) y += k < 2 && w[k] == 9 ? w[k] : 1;", [12] * 4),
         ("y = x; double old = y++; y = 10 * y + old;", [10, 21, 32, 43]),
+        ("int w[2]; w[x % 2] = x; y = w[x % 2] + 10 * x;", [0, 11, 22, 33]),
+        ("int w[] = {1, 1, 1}; if (x < 3) w[x] += x; y = w[0] + 10 * w[1] + 100 * w[2];", [111, 121, 311, 111]),
+        ("int w[2][3] = {{1, 2, 3}, {4, 5}}; w[1][2] = 6; y = 10 * w[1][x % 3] + w[0][2];", [43, 53, 63, 43]),
+        ("double w[99]; for (int k = 0; k < 99; k++) w[k] = k; y = w[x * 30];", [0, 30, 60, 90]),
+        ("y = 5; switch (x) { case 0: y = 1; break; case 1: y = 2; case 2: y += 7; }", [1, 9, 12, 5]),
+        ("switch (x % 3) { default: y = 9; break; case 1: { y = 7; } }", [9, 7, 9, 9]),
+        (
+            "y = 0; for (int k = 0; k < 3; k++) { switch (k) { case 0: continue; case 1: break; } y += x; }",
+            [0, 2, 4, 6],
+        ),
+        ("int n = 0; do { n++; if (n == 2) continue; } while (n < x); y = n;", [1, 1, 2, 3]),
+        ("int n = 0; do { if (n == x) break; n++; } while (true); y = n;", [0, 1, 2, 3]),
+        ("int w[3]; y = sizeof(T) + 10 * sizeof(double) + 100 * sizeof(w) + x;", [1284, 1285, 1286, 1287]),
         ("y = 1; // y = 2;\n/* y = 3;\n*/ y += x;", [1, 2, 3, 4]),
     ],
 )
@@ -146,12 +162,11 @@ def test_what_the_preamble_defines(operation, values):
     [
         ("y = 1;\ny = foo(x);", r"function foo can't be translated to NumPy: line 2 of the operation, y = foo\(x\);"),
         ("/* y =\n*/ y = bar(x)", "line 2 of the operation, y = bar"),
-        ("int w[3]; w[x + i] = 1;", "writing to this"),
         ("y = threadIdx.x", "threadIdx"), ("struct A { int b; }; A a;", "the type A"), ("y = x +", "; where"),
-        ("switch (x) { }", "switch"), ("goto end;", "goto"), ("y = (float*)x", r"a cast to float\*"),
+        ("goto end;", "goto"), ("y = (float*)x", r"a cast to float\*"),
         ("if (x", "where"),
         ("y = x$", r"\$ where"), ("{ y = 1", "the end where"), ("5 = x", "writing to this"),
-        ("do x++; while (0);", "do"), ("__shared__ int s[3];", "__shared__"), ("y = _ind.get()", "an array, a pointer"),
+        ("__shared__ int s[3];", "__shared__"), ("y = _ind.get()", "an array, a pointer"),
     ],
 )  # fmt: skip
 def test_what_cant_be_translated_says_where(operation, text):
@@ -160,9 +175,129 @@ def test_what_cant_be_translated_says_where(operation, text):
 
 
 def test_outside_of_a_threads_own_array():
-    for index in "2", "x + 2":
+    for use in "y = w[2]", "y = w[x + 2]", "w[x - 1] = 0", "int* p = w; y = p[2]", "int* p = &w[1]; y = *(p + 1)":
         with pytest.raises(IndexError, match="an index is outside, there are 2 elements: line 1 of the operation"):
-            computed(f"int w[2]; y = w[{index}]")
+            computed(f"int w[2]; {use}")
+    with pytest.raises(IndexError, match="a pointer to one variable went past it: line 1"):
+        computed("int n; int* p = &n; y = p[1]")
+
+
+@pytest.mark.parametrize(
+    ("operation", "values"),
+    [
+        ("const T* p = &x[2]; y = *(p + 1) + 10 * p[i] + 100 * *p;", [223, 233, 243, 253]),
+        ("const T* p = &x[i]; const T* q = p++; y = 10 * *p + *q; p += 2; y += 100 * (p - q);", [310, 321, 332, 343]),
+        ("const T* p; if (i < 2) p = &x[0]; else p = &x[4]; y = *p;", [0, 0, 4, 4]),
+        ("const T* p = i < 2 ? &x[1] : &x[4]; y = *p + 10 * (p > &x[2]);", [1, 1, 14, 14]),
+        ("auto p = &x[i]; y = p[1];", [1, 2, 3, 4]),
+        ("int w[] = {1, 2}; int* p = w; p[1] = 7 + i; y = 10 * *p + w[1];", [17, 18, 19, 20]),
+        ("int w[2][2] = {{1, 2}, {3, 4}}; const int* p = w[1]; y = p[i % 2];", [3, 4, 3, 4]),
+        ("int n = i; int* p = &n; *p += 5; y = n;", [5, 6, 7, 8]),
+        ("const char* p = (const char*)&x[0]; y = *(const T*)(p + i * x.strides()[0]);", [0, 1, 2, 3]),
+        ("const unsigned char* p = (const unsigned char*)&x[1]; y = *(const T*)&p[i * sizeof(T)];", [1, 2, 3, 4]),
+        ("double s, w[2]; sincos(0.0, &s, w); sincospi(i * 0.5, &s, w + 1); y = s + 10 * w[0];", [10, 11, 10, 9]),
+        ("const char* p = (const char*)&x[0]; y = i < 1 ? 7 : *(const T*)(p + (i == 0 ? -1 : 4 * i));", [7, 1, 2, 3]),
+        ("int n = i; const int* p = &n; y = i == 0 ? *(p + i) : n;", [0, 1, 2, 3]),
+        ("int w[] = {1, 2}; y = sum_of(w, 2) + sum_of(&x[i], 2);", [4, 6, 8, 10]),
+        ("int w[] = {1, 2}; *last_of(w, 2) = 5; y = w[1];", [5] * 4),
+    ],
+)
+def test_pointers(operation, values):
+    """Into memory, where x is 0 to 7, and into what a thread has for itself."""
+    preamble = """
+    template <typename U> __device__ U sum_of(const U* p, int n) { U s = 0; while (n-- > 0) s += *p++; return s; }
+    template <typename U> __device__ U* last_of(U* p, int n) { return p + n - 1; }
+    """
+    kernel = simgpu.ElementwiseKernel("raw T x", "float64 y", operation, preamble=preamble)
+    assert kernel(simgpu.arange(8, dtype=np.int32), simgpu.zeros(4)).tolist() == pytest.approx(values)
+
+
+def test_pointers_count_an_arrays_strides():
+    x = simgpu.arange(24.0).reshape(4, 6)[::-1, ::2].T
+    walk = """
+        const char* p = (const char*)&x[0];
+        const unsigned char* q = (const unsigned char*)p;
+        y = *(const T*)&q[i / 4 * x.strides()[0] + i % 4 * x.strides()[1]] + 100 * (&x[i] == (const T*)p);
+    """
+    kernel = simgpu.ElementwiseKernel("raw T x", "float64 y", walk)
+    wanted = simgpu.asnumpy(x).ravel()
+    assert kernel(x, simgpu.zeros(12)).tolist() == [118, *wanted[1:]]
+
+
+@pytest.mark.parametrize(
+    ("operation", "error", "text"),
+    [
+        ("const T* p = &x[7]; y = p[i];", IndexError, r"x\[8\] is outside, x has 8 elements: i = 1"),
+        ("y = *(const T*)((const char*)&x[0] + 2);", NotImplementedError, "a pointer between two elements"),
+        ("T* p = &x[0]; *p = 1;", simgpu.kernels.CompileException, "a kernel can only write to its outputs"),
+        ("const T* p = x;", simgpu.kernels.CompileException, r"x is an array and no pointer, &x\[0\] is one"),
+        ("int w[2]; const int* p = i ? w : &x[0];", NotImplementedError, "a pointer that points into several arrays"),
+        ("y = &x[0];", NotImplementedError, "an array, a pointer or nothing as a number"),
+        ("int w[2] = {0}; y = *(double*)w;", NotImplementedError, "an array of type int32 as float64"),
+    ],
+)
+def test_pointers_that_are_refused(operation, error, text):
+    kernel = simgpu.ElementwiseKernel("raw T x", "float64 y", operation)
+    with pytest.raises(error, match=text):
+        kernel(simgpu.arange(8, dtype=np.int32), simgpu.zeros(4))
+
+
+def test_the_array_behind_an_element():
+    """``_raw_x`` is the whole array of an argument of which a thread has one element."""
+    kernel = simgpu.ElementwiseKernel("T x, T y", "float64 z", "z = x + 10 * _raw_y.shape()[0] + 100 * _raw_x[0] * y;")
+    assert kernel(simgpu.arange(2.0, 5.0), simgpu.array(1.0)).tolist() == [232, 233, 234]
+
+
+def test_functions_are_chosen_by_types_and_traits():
+    preamble = """
+    template<> struct std::is_floating_point<float16> : std::true_type {};
+    template <class B, class A> __device__
+    typename std::enable_if<(!std::is_floating_point<A>::value || std::is_signed<B>::value), B>::type
+    cast(A a) { return (B)a; }
+    template <class B, class A> __device__
+    typename std::enable_if<(std::is_floating_point<A>::value && !std::is_signed<B>::value), B>::type
+    cast(A a) { return (B)a + 100; }
+    __device__ int which(int x) { return 1; }
+    __device__ int which(double x) { return 2; }
+    template <typename U> __device__ int size_of(U x) { return sizeof(U); }
+    template <> __device__ int size_of<float>(float x) { return -4; }
+    template <int N, typename U = float> __device__ U times(double x) { return (U)(N * x); }
+    """
+    for operation, value in (
+        ("y = cast<int>(x + 0.5)", 3), ("y = cast<unsigned int>(x + 0.5)", 103), ("y = cast<unsigned int>(x)", 3),
+        ("y = which(x) + 10 * which(0.5)", 21), ("y = size_of<double>(1) + 100 * size_of<float>(x)", -392),
+        ("y = times<2, int>(x + 0.25)", 6), ("y = times<2>(x + 0.25)", 6.5),
+        ("typename std::conditional<std::is_same<T, int>::value, short, double>::type s = 0; y = sizeof(s)", 2),
+        ("y = std::is_integral_v<T> + 2 * std::is_unsigned<T>::value", 1),
+    ):  # fmt: skip
+        assert computed(operation, [3], preamble=preamble) == [value], operation
+    with pytest.raises(simgpu.kernels.CompileException, match="2 arguments, but it takes 1"):
+        computed("y = which(x, x)", preamble=preamble)
+
+
+def test_a_const_reference_to_another_type_is_a_copy():
+    preamble = (
+        "__device__ double half_of(const double& v) { return v / 2; } __device__ void reset(double& v) { v = 0; }"
+    )
+    assert computed("y = half_of(x)", [3], preamble=preamble) == [1.5]
+    with pytest.raises(simgpu.kernels.CompileException, match="a reference to double takes no other type"):
+        computed("int n = 3; reset(n); y = n", preamble=preamble)
+
+
+def test_atomics_give_what_was_there_before():
+    kernel = simgpu.ElementwiseKernel(
+        "", "raw int32 counts, raw int32 owner, T old, T first",
+        "old = atomicAdd(&counts[i % 2], i); first = atomicCAS(&owner[i % 2], -1, i); atomicExch(&counts[2], i);",
+    )  # fmt: skip
+    counts, owner, old, first = (
+        simgpu.zeros(3, "i"),
+        simgpu.full(2, -1, "i"),
+        simgpu.zeros(6, "i"),
+        simgpu.zeros(6, "i"),
+    )
+    kernel(counts, owner, old, first)
+    assert counts.tolist() == [6, 9, 5] and owner.tolist() == [0, 1]
+    assert old.tolist() == [0, 0, 0, 1, 2, 4] and first.tolist() == [-1, -1, 0, 1, 0, 1]
 
 
 def test_a_loop_without_an_end(monkeypatch):

@@ -36,8 +36,8 @@ def test_names_that_cupy_lacks_are_lacking_here():
         cp.block  # noqa: B018
     with pytest.raises(NotImplementedError, match="cupy.byte_bounds isn't simulated: CuPy has it"):
         cp.byte_bounds  # noqa: B018
-    with pytest.raises(NotImplementedError, match="cupy._core isn't simulated: CuPy has it"):
-        cp._core  # noqa: B018
+    with pytest.raises(NotImplementedError, match="cupy._binary isn't simulated: CuPy has it"):
+        cp._binary  # noqa: B018
     assert not hasattr(cp.linalg, "vecdot") and not hasattr(cp, "byte_bounds")
 
 
@@ -50,6 +50,30 @@ def test_dir_and_import_star_give_cupys_names_alone():
     linalg: dict = {}
     exec("from simgpu.linalg import *", linalg)
     assert {"inv", "det", "solve", "norm", "LinAlgError"} <= linalg.keys() and "get" not in linalg
+
+
+def test_whether_memory_is_shared_to_the_byte_or_by_its_ends():
+    x = cp.arange(10)
+    assert not cp.shares_memory(x[::2], x[1::2]) and not cp.shares_memory(x[::2], x[1::2], "MAY_SHARE_EXACT")
+    assert cp.shares_memory(x[::2], x[1::2], "MAY_SHARE_BOUNDS") and cp.may_share_memory(x[::2], x[1::2])
+    assert not cp.shares_memory(x[:5], x[5:], max_work="MAY_SHARE_BOUNDS") and cp.shares_memory(x[:5], x[4:])
+    with pytest.raises(NotImplementedError, match="integer `max_work`"):
+        cp.shares_memory(x, x[1:], 1)
+    with pytest.raises(NotImplementedError, match="`max_work` is `None`"):
+        cp.may_share_memory(x, x, 1)
+
+
+def test_libraries_know_an_array_by_its_interface():
+    x = cp.arange(12, dtype="f").reshape(3, 4)
+    with cp.receipt() as r:
+        whole, part = x.__cuda_array_interface__, x[1:, ::2].__cuda_array_interface__
+    assert not r.launches and not r.synchronizations
+    assert whole["shape"] == (3, 4) and whole["typestr"] == "<f4" and whole["descr"] == [("", "<f4")]
+    assert whole["strides"] is None and part["strides"] == (16, 8) and whole["version"] == 3 and whole["stream"] == 1
+    assert part["data"] == (whole["data"][0] + 16, False) and cp.zeros(0).__cuda_array_interface__["data"] == (0, False)
+    with cp.cuda.Stream() as stream:
+        assert x.__cuda_array_interface__["stream"] == stream.ptr
+    assert hasattr(x, "__cuda_array_interface__") and not hasattr(x.get(), "__cuda_array_interface__")
 
 
 # -- DLPack ----------------------------------------------------------------------------------------------------------
@@ -155,6 +179,7 @@ def doubled_above_1(v):
         (lambda x: cp.add.reduce(x, 1), lambda x: x.sum(1)),
         (lambda x: cp.atleast_2d([1, 2]), lambda x: np.array([[1, 2]])),
         (lambda x: cp.mgrid[:2, :3], lambda x: np.mgrid[:2, :3]),
+        (lambda x: cp.mgrid[[slice(2), slice(1, 4)]], lambda x: np.mgrid[:2, 1:4]),
         (lambda x: cp.vectorize(doubled_above_1)(x), lambda x: np.where(x > 1, x * 2, 0)),
     ],
 )

@@ -235,3 +235,68 @@ def test_what_nvidias_compiler_refuses(body, text):
     with pytest.raises(simgpu.kernels.CompileException, match=text) as caught:
         run(body)
     assert "of the code" in str(caught.value)
+
+
+OVERLOADED = """
+template <class T> __device__ inline T product(const T& a, const T& b) { return a * b; }
+template <class T> __device__ inline T product(const complex<T>& a, const complex<T>& b) {
+    return a.real() * b.real() + a.imag() * b.imag();
+}
+template <class T> __device__ inline void atomicAdd(complex<T>* x, const complex<T>& y) {
+    auto part = reinterpret_cast<T*>(x);
+    atomicAdd(part, y.real());
+    atomicAdd(part + 1, y.imag());
+}
+__device__ int kind(int* p) { return 1; }
+__device__ int kind(float* p) { return 2; }
+__device__ int kind(double x) { return 3; }
+"""
+
+
+def test_functions_of_one_name_are_chosen_by_what_they_take():
+    body = "complex<float> a(x[i], 2), b(3, x[i]); out[i] = product(a, b);"
+    assert run(body, 2, out="f", before=OVERLOADED) == [0, 3 + 2]
+    assert run("out[i] = product(x[i], 4) + product(0.5, 3.0);", 2, before=OVERLOADED) == [1.5, 5.5]
+    assert run("int n; float s; out[i] = kind(&n) + 10 * kind(&s) + 100 * kind(7);", 1, before=OVERLOADED) == [321]
+
+
+def test_a_function_of_the_text_beside_one_of_cudas():
+    body = "atomicAdd(&out[0], x[i] * x[i]); atomicAdd(reinterpret_cast<float*>(&out[1]), 1.0f);"
+    assert run(body, 3, x=np.array([1j, 2, 3 - 1j], "F"), out="F", before=OVERLOADED) == [11 - 6j, 3, 0]
+
+
+def test_a_const_reference_to_a_complex_numbers_part():
+    before = "__device__ float twice(const float& v) { return 2 * v; }"
+    assert run("out[i] = twice(x[i].imag());", 2, x=np.array([1j, 3j], "F"), out="f", before=before) == [2, 6]
+
+
+def test_a_reference_means_a_variable_of_its_own_type():
+    """A const one takes another type as a copy, but never its bytes."""
+    before = """
+    __device__ float norm(const float& v) { return -v; }
+    __device__ double half_of(const double& v) { return v / 2; }
+    __device__ void reset(int& v) { v = 0; }
+    """
+    z = np.array([3 + 4j, 1j], "F")
+    assert run("out[i] = norm(x[i]);", 2, x=z, out="f", before=before) == [25, 1], "CUDA's own takes complex numbers"
+    assert run("out[i] = norm(2.0f) + half_of(x[i]);", 2, before=before) == [-2, -1.5]
+    for wrong, text in (
+        ("half_of(x[i])", "complex number doesn't become"),
+        ("0; reset(out[i])", "int& takes no float"),
+    ):
+        with pytest.raises(simgpu.kernels.CompileException, match=text):
+            run(f"out[i] = {wrong};", 2, x=z, out="f", before=before)
+
+
+def test_polar_makes_a_complex_number():
+    found = run("out[i] = thrust::polar(2.0f, x[i]);", 2, x=np.array([0, np.pi / 2], "f"), out="F")
+    np.testing.assert_allclose(found, [2, 2j], atol=1e-6)
+
+
+def test_a_templates_letter_hides_a_type_only_there():
+    before = """
+    typedef float T;
+    template <typename T> __device__ T* second(T* p) { return p + 1; }
+    __device__ T half_of(T v) { return v / 2; }
+    """
+    assert run("out[i] = half_of(3) + *second(x);", 1, x=np.array([7, 8], "f"), out="f", before=before) == [9.5]

@@ -241,3 +241,17 @@ def test_cublas():
         cublas.nrm2(simgpu.zeros((2, 2)))
     with pytest.raises(NotImplementedError, match="cupy.cublas.gemm isn't simulated"):
         cublas.gemm  # noqa: B018
+
+
+def test_zero_is_the_null_pointer():
+    code = """extern "C" __global__ void f(const float* x, const float* more, float* out) {
+        out[threadIdx.x] = x[threadIdx.x] + (more == nullptr ? 0 : more[threadIdx.x]);
+    }"""
+    x, out = simgpu.arange(4, dtype="f"), simgpu.zeros(4, "f")
+    for nothing in None, 0, np.intp(0), np.uint64(0):
+        out[:] = -1
+        simgpu.RawKernel(code, "f")((1,), (4,), (x, nothing, out))
+        assert out.tolist() == [0, 1, 2, 3]
+    for number in 1, np.int32(0), False, 0.0:  # no address, or not as many bytes
+        with pytest.raises(TypeError, match="more is .* the kernel's parameter is const float"):
+            simgpu.RawKernel(code, "f")((1,), (4,), (x, number, out))
