@@ -146,7 +146,7 @@ def test_on_a_gpu_a_rule_leaves_its_step_to_the_next_in_a_chain(simulated):
     found = []
     for place in (fl.cpu, fl.gpu):
         w = place(np.ones(3, np.float32))
-        state = fl.setup(fl.OptimiserChain(fl.Momentum(0.1), fl.ClipGrad(0.01)), w)
+        state = fl.setup(fl.OptimiserChain(fl.Adam(0.1), fl.ClipGrad(0.01)), w)
         for _ in range(3):
             fl.update(state, w, place(np.array([1, -2, 0.01], np.float32)))
         found.append(fl.cpu(w))
