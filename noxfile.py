@@ -19,7 +19,7 @@
     .venv/bin/nox -s hub              a class of five on a real JupyterHub: hub, proxy and a server get killed
     .venv/bin/nox -s hub_costs        what a learner costs on a hub, measured
     .venv/bin/nox -s site             make the site, then look at it in Chromium: links, folds, and what axe-core says
-    .venv/bin/nox -s mutations        plant small changes in the library: does a test notice each? half an hour
+    .venv/bin/nox -s mutations        plant small changes in the library: does a test notice each? an hour
 
 NumPy picks its code by the processor: OpenBLAS has a kernel for each family, NumPy's own loops one for each set of
 instructions. They round differently. The environment can choose another one, as long as the processor can run it.

@@ -1,6 +1,6 @@
 """Plant small changes in the library, one at a time, and see whether a test notices each.
 
-    .venv/bin/nox -s mutations                                       all of it: about half an hour
+    .venv/bin/nox -s mutations                                       all of it: about an hour
     .venv/bin/nox -s mutations -- fluxlite/tree fluxlite/data/loader.py      only in these
 
 Everything happens in copies of this folder, so nothing is left here if you interrupt it. In `tests/project/mutations/`

@@ -14,7 +14,7 @@ from ..tree.flat import TiedLeaf, flatten
 from .memory import is_real_array, own_copy, values_of
 from .program import CaptureError, check_plain, users_line
 from .recorded import CapturedArray, CapturedGenerator, CapturedNumber
-from .terms import terms_of
+from .terms import has_a_value, terms_of
 
 _CODE = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, np.ufunc)
 
@@ -206,7 +206,5 @@ def _is_a_value(x: Any) -> bool:
         return False
     if isinstance(x, (frozenset, slice, enum.Enum)):
         return True
-    kind: Any = type(x)
     parts = [getattr(x, field.name) for field in fields(x)] if is_dataclass(x) else []
-    has_a_value = kind.__hash__ not in (None, object.__hash__) and kind.__eq__ is not object.__eq__
-    return has_a_value and all(map(_is_a_value, parts))
+    return has_a_value(type(x)) and all(map(_is_a_value, parts))

@@ -30,6 +30,7 @@ NOTED = [
     (lambda: fl.allowscalar("no"), TypeError, r"allowscalar.* is True or False, got 'no'"),
     # arguments that aren't there, are too many, or have another name
     (lambda: fl.Conv(), TypeError, r"write Conv\(kernel, inputs, outputs, activation=…"),
+    (lambda: fl.exponential_decay(0.1), TypeError, r"write exponential_decay\(eta, factor"),
     (lambda: fl.LSTMCell.of(x), TypeError, r"write LSTMCell.of\(Wi, Wh"),
     (lambda: fl.MaxPool((2, 2), 1), TypeError, r"write MaxPool\(kernel, stride=…"),
 ]  # fmt: skip

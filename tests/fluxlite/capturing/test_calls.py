@@ -195,7 +195,11 @@ def filled(x):
     return x * 1
 
 
-STEPS = [
+def reduced_by_ufuncs(x):
+    return np.add.reduce(np.stack([x, x * 2]), axis=0) + np.multiply.reduce(x)
+
+
+STEPS = [reduced_by_ufuncs, 
     number_where, number_where_by_position, rounded_down, filled_like, sum_into, sum_into_and_more, clip_into,
     clip_as_a_method_into, real_and_imaginary_parts, parts_of_real_numbers, sorted_by_axis,
     one_element, shifted, reversed_in_place, copied_to_the_next, filled,

@@ -139,6 +139,19 @@ def test_a_replay_is_one_order(device):
     assert step.explain().startswith("7")
 
 
+def test_a_part_that_is_changed_in_place_is_not_written_onto_itself():
+    w = fl.gpu(np.ones((6, 3), np.float32))
+
+    @fl.captured
+    def step(x):
+        w[0] -= x[1]
+        return w * 1
+
+    for _ in range(3):
+        step(numbers((6, 3), 0))
+    assert step.explain().startswith("2 calls were noted")
+
+
 def test_numbers_that_stay_the_same_are_sent_once():
     x = numbers((6, 3), 0)
     w = fl.gpu(np.ones((3, 1), np.float32))

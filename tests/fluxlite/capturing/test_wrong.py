@@ -200,6 +200,10 @@ class Name(str):
     pass
 
 
+class Turn(complex):
+    pass
+
+
 class Rate(float):
     pass
 
@@ -238,7 +242,10 @@ def test_another_signature_is_another_call(number):
     assert results(step, arguments=arguments) == results(step, arguments=arguments, captured=False)
 
 
-@pytest.mark.parametrize("make", [lambda: Name("a"), lambda: Rate(2.0), lambda: np.str_("a"), lambda: {Name("a"): 1}])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: Name("a"), lambda: Rate(2.0), lambda: Turn(1j), lambda: np.str_("a"), lambda: {Name("a"): 1}],
+)
 def test_an_equal_text_or_number_of_an_own_class_is_the_same_call(make):
     run = fl.captured(lambda x, k: x * 2)
     for _ in range(4):

@@ -142,6 +142,17 @@ def test_a_gpu_gives_the_same_without_a_hidden_copy(device, rule):
     assert r.host_to_device.count == r.device_to_host.count == 0
 
 
+def test_on_a_gpu_a_rule_leaves_its_step_to_the_next_in_a_chain(simulated):
+    found = []
+    for place in (fl.cpu, fl.gpu):
+        w = place(np.ones(3, np.float32))
+        state = fl.setup(fl.OptimiserChain(fl.Adam(0.1), fl.ClipGrad(0.01)), w)
+        for _ in range(3):
+            fl.update(state, w, place(np.array([1, -2, 0.01], np.float32)))
+        found.append(fl.cpu(w))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+
+
 @each_rule
 def test_what_a_rule_remembers_can_be_saved(rule, tmp_path):
     model, again = {"W": W.copy(), "b": B.copy()}, {"W": W.copy(), "b": B.copy()}

@@ -179,6 +179,15 @@ def test_other_programs_may_write_it_in_another_way(folder, data):
     assert not isinstance(found, Exception) and found == read_by_package(folder / "right")
 
 
+RARE = [("F4", 2), ("F6_E2M3", 3), ("F6_E3M2", 3), ("F8_E4M3", 4), ("BF16", 8)]  # four of them: so many bytes
+
+
+@pytest.mark.parametrize(("code", "size"), RARE)
+def test_the_bytes_of_a_type_that_numpy_may_lack_are_counted(folder, code, size):
+    (folder / "rare").write_bytes(file_of(with_x(dtype=code, shape=[4], data_offsets=[0, size]), size))
+    assert "invalid shape" not in str(read_in_python(folder / "rare"))
+
+
 SAVED = {
     "W": np.arange(6.0).reshape(2, 3),
     "b": np.ones(2, np.float16),

@@ -42,6 +42,13 @@ def test_the_message_names_the_extra():
     assert status == 0 and out.startswith("False\n") and "extra [scipy]" in out
 
 
+def test_what_scipy_itself_lacks_is_named(tmp_path):
+    (tmp_path / "scipy.py").write_text("import zlib_of_another_computer\n")
+    program = f"del sys.modules['scipy']\nsys.path.insert(0, {str(tmp_path)!r})\nimport simgpu.cupyx.scipy"
+    status, _, told = run(program)
+    assert status == 1 and told.endswith("No module named 'zlib_of_another_computer'\n")
+
+
 def test_a_program_that_asks_is_told_and_the_report_lists_it(standing_in):
     status, out, told = standing_in(
         "from importlib.util import find_spec\nprint(find_spec('cupyx.scipy'))\n"
