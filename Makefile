@@ -20,8 +20,9 @@ for p in $(PYTHONS); do \
 done; \
 if [ -n "$$any" ]; then FLUXLITE_FOUND="$$found" exec $$any tools/bootstrap.py $(1); fi; \
 echo "fluxlite needs Python 3.11 or newer; none of these starts: $(PYTHONS). This helps:"; \
-if command -v apt-get >/dev/null; then echo "    sudo apt install python3-venv"; \
-elif command -v dnf >/dev/null; then echo "    sudo dnf install python3.12"; \
+sudo=; if command -v sudo >/dev/null; then sudo="sudo "; fi; \
+if command -v apt-get >/dev/null; then echo "    $${sudo}apt install python3-venv"; \
+elif command -v dnf >/dev/null; then echo "    $${sudo}dnf install python3.12"; \
 elif command -v brew >/dev/null; then echo "    brew install python@3.13"; \
 else echo "    uv run --python 3.12 --extra lab python -m fluxlite lab  (uv: docs.astral.sh/uv)"; fi; \
 exit 1

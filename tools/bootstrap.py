@@ -22,6 +22,11 @@ def there(program):
     return any(os.access(os.path.join(folder, program), os.X_OK) for folder in folders)
 
 
+def as_root(command):
+    """A command for the system's own packages. Where there's no sudo, as in a container, root's own shell takes it."""
+    return "sudo " + command if there("sudo") else command
+
+
 def apt_pythons():
     """The packages that would bring a Python to this Debian or Ubuntu that's new enough, the oldest first."""
     command = ["apt-cache", "search", "--names-only", "^python3[.]1[1-9]-venv$"]
@@ -35,9 +40,9 @@ def apt_pythons():
 def newer_python():
     """The one command that brings a newer Python to this system."""
     if there("apt-get") and apt_pythons():
-        return "sudo apt install " + apt_pythons()[-1]
+        return as_root("apt install " + apt_pythons()[-1])
     if there("dnf"):
-        return "sudo dnf install python3.12"
+        return as_root("dnf install python3.12")
     if there("brew"):
         return "brew install python@3.13"
     return UV + "  (uv is one program that brings its own Python: docs.astral.sh/uv)"

@@ -30,7 +30,11 @@ def unfit(version, modules=("venv", "ensurepip")):
         try:
             __import__(name)
         except ImportError:
-            apt = "sudo apt install python%d.%d-venv" % tuple(version[:2])
+            apt = "apt install python%d.%d-venv" % tuple(version[:2])
+            if any(
+                os.access(os.path.join(path, "sudo"), os.X_OK) for path in os.environ.get("PATH", "").split(os.pathsep)
+            ):
+                apt = "sudo " + apt  # a container has none, and there you are root
             return "This Python comes without %s. On Debian and Ubuntu this brings it: %s" % (name, apt)
     return ""
 

@@ -82,9 +82,11 @@ def check_venv(version: Sequence[int]) -> None:
     """Stop if this Python can't make a .venv: Debian's can't until python3-venv is installed."""
     missing = [name for name in ("venv", "ensurepip") if find_spec(name) is None]
     if missing:
-        from bootstrap import UV
+        from bootstrap import UV, as_root
 
-        command = f"sudo apt install python{version[0]}.{version[1]}-venv" if shutil.which("apt-get") else UV
+        command = UV
+        if shutil.which("apt-get"):
+            command = as_root(f"apt install python{version[0]}.{version[1]}-venv")
         what = " and ".join(missing)
         sys.exit(f"This Python comes without {what}, so it cannot make a .venv. This helps:\n    {command}")
 

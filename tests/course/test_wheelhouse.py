@@ -127,10 +127,12 @@ def test_the_installer_needs_the_standard_library_only_and_starts_on_old_pythons
     assert names <= sys.stdlib_module_names and not any(isinstance(node, ast.JoinedStr) for node in ast.walk(tree))
 
 
-def test_the_installer_says_what_helps():
+def test_the_installer_says_what_helps(monkeypatch, tmp_path):
     assert "this is 3.9.6" in installer.unfit((3, 9, 6))
-    lacking = installer.unfit((3, 12, 1), ["no_such_module"])
-    assert lacking.endswith("this brings it: sudo apt install python3.12-venv")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert installer.unfit((3, 12, 1), ["no_such_module"]).endswith("this brings it: apt install python3.12-venv")
+    (tmp_path / "sudo").touch(mode=0o755)
+    assert installer.unfit((3, 12, 1), ["no_such_module"]).endswith("this brings it: sudo apt install python3.12-venv")
     assert installer.unfit(sys.version_info) == ""
 
 

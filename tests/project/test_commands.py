@@ -41,9 +41,11 @@ def script(path, text):
 @pytest.mark.parametrize(
     ("programs", "in_apt", "command"),
     [
-        ({"apt-get"}, ["python3.11-venv", "python3.12-venv"], "sudo apt install python3.12-venv"),
-        ({"apt-get"}, [], UV_LINE),
-        ({"dnf"}, [], "sudo dnf install python3.12"),
+        ({"apt-get", "sudo"}, ["python3.11-venv", "python3.12-venv"], "sudo apt install python3.12-venv"),
+        ({"apt-get"}, ["python3.12-venv"], "apt install python3.12-venv"),  # a container's root has no sudo
+        ({"apt-get", "sudo"}, [], UV_LINE),
+        ({"dnf", "sudo"}, [], "sudo dnf install python3.12"),
+        ({"dnf"}, [], "dnf install python3.12"),
         ({"brew"}, [], "brew install python@3.13"),
     ],
 )
@@ -75,11 +77,17 @@ def call_make(programs, *arguments, folder=None, **environment):
 
 @needs_make
 @pytest.mark.parametrize(
-    ("program", "command"),
-    [("apt-get", "sudo apt install python3-venv"), ("dnf", "sudo dnf install python3.12"), (None, UV_LINE)],
+    ("programs", "command"),
+    [
+        ({"apt-get", "sudo"}, "sudo apt install python3-venv"),
+        ({"apt-get"}, "apt install python3-venv"),
+        ({"dnf", "sudo"}, "sudo dnf install python3.12"),
+        ({"dnf"}, "dnf install python3.12"),
+        ((), UV_LINE),
+    ],
 )
-def test_make_without_any_python_says_the_one_command(tmp_path, program, command):
-    if program:
+def test_make_without_any_python_says_the_one_command(tmp_path, programs, command):
+    for program in programs:
         script(tmp_path / program, "")
     answer = call_make(tmp_path, "lab")
     first, second = answer.stdout.splitlines()
@@ -184,10 +192,19 @@ def test_for_another_python_it_starts_over(project):
     assert project.prepare("lab", version=(3, 99, 0)) == CREATED
 
 
-@pytest.mark.parametrize(("apt", "command"), [(True, "sudo apt install python3.12-venv"), (False, UV_LINE)])
-def test_without_venv_there_is_one_command_and_no_half_venv(project, monkeypatch, apt, command):
+@pytest.mark.parametrize(
+    ("programs", "command"),
+    [
+        ({"apt-get", "sudo"}, "sudo apt install python3.12-venv"),
+        ({"apt-get"}, "apt install python3.12-venv"),
+        ((), UV_LINE),
+    ],
+)
+def test_without_venv_there_is_one_command_and_no_half_venv(project, monkeypatch, tmp_path, programs, command):
+    for program in programs:
+        script(tmp_path / "bin" / program, "")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(prepare, "find_spec", lambda name: None if name == "ensurepip" else name)
-    monkeypatch.setattr(prepare.shutil, "which", lambda name: name if apt else None)
     with pytest.raises(SystemExit, match="without ensurepip") as stop:
         project.prepare("lab", version=(3, 12, 1))
     assert str(stop.value).splitlines()[1].strip() == command and not project.venv.exists()
