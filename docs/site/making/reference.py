@@ -143,12 +143,12 @@ def text_of_module(module: str, title: str) -> str:
 def entry(module: str, name: str) -> list[str]:
     """The lines that make Sphinx describe a name."""
     x = getattr(importlib.import_module(module), name)
-    if module != "fluxlite" and x is getattr(fluxlite, name, None):
+    if module != "fluxlite" and hasattr(fluxlite, name) and x is getattr(fluxlite, name):
         return [f".. py:data:: {name}", "", f"   The same as :py:obj:`fl.{name} <fluxlite.{name}>`.", ""]
-    if inspect.isclass(x):
+    if inspect.isclass(x) and not is_numpys(x):
         options = [f"   :members: {', '.join(members(x))}"] if members(x) else []
         return [f".. autoclass:: {module}.{name}", *options, ""]
-    if inspect.isroutine(x) or hasattr(x, "__wrapped__"):
+    if (inspect.isroutine(x) or hasattr(x, "__wrapped__")) and not is_numpys(x):
         # Sphinx makes no anchor of a name that isn't ASCII.
         anchor = [] if name.isascii() else [".. raw:: html", "", f'   <span id="{module}.{name}"></span>', ""]
         return [*anchor, f".. autofunction:: {module}.{name}", ""]
@@ -159,9 +159,24 @@ def entry(module: str, name: str) -> list[str]:
 
 
 def about(module: str, name: str) -> str:
-    """The docstring of a public name. That of a plain value is here."""
+    """The docstring of a public name. That of a plain value is here; a number, and what's NumPy's, get a sentence.
+
+    >>> about("simgpu", "cfloat"), about("simgpu", "newaxis")
+    ("``cupy.cfloat``: NumPy's own ``complex128``.", '``cupy.newaxis``: ``None``.')
+    """
     x = getattr(importlib.import_module(module), name)
-    return _VALUES[name] if isinstance(x, str | dict) else inspect.getdoc(x) or ""
+    if isinstance(x, str | dict):
+        return _VALUES[name]
+    if x is None or isinstance(x, int | float):  # the docstring would be that of its type
+        return f"``cupy.{name}``: ``{x}``."
+    if is_numpys(x):
+        return f"``cupy.{name}``: NumPy's own ``{getattr(x, '__name__', name)}``."
+    return inspect.getdoc(x) or ""
+
+
+def is_numpys(x: Any) -> bool:
+    """Whether NumPy defines it. Its docstring is made for NumPy's pages: it has labels and footnotes that lead there."""
+    return (getattr(x, "__module__", None) or "").partition(".")[0] == "numpy"
 
 
 _COLOUR = "One of the lessons' four colours, by Okabe and Ito. They differ in brightness, too."
