@@ -175,7 +175,7 @@ def about(module: str, name: str) -> str:
 
 
 def is_numpys(x: Any) -> bool:
-    """Whether NumPy defines it. Its docstring is made for NumPy's pages: it has labels and footnotes that lead there."""
+    """Whether NumPy defines it. Its docstring is made for NumPy's own pages, with labels and footnotes of theirs."""
     return (getattr(x, "__module__", None) or "").partition(".")[0] == "numpy"
 
 
