@@ -128,3 +128,20 @@ def save(page):
 
 def kept(page):
     page.wait_for_function("document.documentElement.dataset.kept", timeout=PATIENCE)
+
+
+def draw_a_digit(page, site):
+    """From the start page into lesson 00, and a stroke on its pad."""
+    page.goto(site.address)
+    page.get_by_role("link", name="Begin with 00").click()
+    page.get_by_text("Python is on its way").wait_for(timeout=PATIENCE)
+    wait_for_python(page)
+    cell = run(page, "draw(trained_network())")
+    pad = cell.locator("canvas").first
+    pad.wait_for(timeout=PATIENCE)
+    box = pad.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 40, steps=10)
+    page.mouse.up()
+    cell.get_by_text("it reads").first.wait_for(timeout=PATIENCE)

@@ -15,6 +15,7 @@ from in_a_tab import (
     address_of,
     cell_of,
     choose,
+    draw_a_digit,
     file_of,
     files_page,
     kept,
@@ -26,7 +27,7 @@ from in_a_tab import (
     wait_for_python,
     wait_for_record,
     wait_until,
-)  # fmt: skip
+)
 
 from conftest import Counting, Site
 
@@ -37,20 +38,7 @@ def test_a_newcomer_plays_comes_back_without_a_network_and_hands_in(visit, site,
     before = Counting.sent
     first = visit()
     page = first.browser.new_page()
-    page.goto(site.address)
-    page.get_by_role("link", name="Begin with 00").click()
-    page.get_by_text("Python is on its way").wait_for(timeout=PATIENCE)
-    wait_for_python(page)
-    cell = run(page, "draw(trained_network())")
-    pad = cell.locator("canvas").first
-    pad.wait_for(timeout=PATIENCE)
-    box = pad.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 40, steps=10)
-    page.mouse.up()
-    cell.get_by_text("it reads").first.wait_for(timeout=PATIENCE)
-
+    draw_a_digit(page, site)
     choose(run(page, 'guess("00-B")'), "the CPU")
     wait_for_record(page, "guesses", "00-B", "a")
     run(page, "digits_race()")

@@ -2,7 +2,7 @@
 
 import browsers
 import pytest
-from in_a_tab import CELL, PATIENCE, cell_of, choose, record, run, save, wait_for_python, wait_for_record
+from in_a_tab import CELL, PATIENCE, cell_of, choose, draw_a_digit, record, run, save, wait_for_python, wait_for_record
 
 SYSTEMS_OWN = {name: "null" for name in ("color_scheme", "reduced_motion", "forced_colors", "contrast")}
 
@@ -14,18 +14,7 @@ def page(folder):
 
 
 def test_a_newcomer_plays_in_firefox_and_finds_it_again_after_a_reload(page, site):
-    page.goto(site.address)
-    page.get_by_role("link", name="Begin with 00").click()
-    wait_for_python(page)
-    cell = run(page, "draw(trained_network())")
-    pad = cell.locator("canvas").first
-    pad.wait_for(timeout=PATIENCE)
-    box = pad.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 40, steps=10)
-    page.mouse.up()
-    cell.get_by_text("it reads").first.wait_for(timeout=PATIENCE)
+    draw_a_digit(page, site)
     choose(run(page, 'guess("00-B")'), "the CPU")
     wait_for_record(page, "guesses", "00-B", "a")
     run(page, "digits_race()")
