@@ -78,7 +78,11 @@ function build(panel, layers) {
       if (last) add(cell, 'b', '', i);
       return {cell, share, bar};
     });
-    return {last, shape, cells, verdict: last && add(label, 'span', 'verdict')};
+    // Beside what it sees, so that you have it before your eyes while you draw: on a laptop the shares are further down.
+    const verdict = !place && add(row, 'span', 'verdict');
+    if (verdict) verdict.style = many ? 'grid-column: 2 / -1; place-self: center start; margin-left: 1.1rem' :
+      'grid-column: 1 / -1; justify-self: start';
+    return {last, shape, cells, verdict};
   });
   return told => rows.forEach((row, place) => fill(panel, row, bytesOf(told.layers[place][2]), told));
 }
@@ -97,7 +101,7 @@ function fill(panel, row, values, told) {
     one.cell.classList.toggle('wins', i === told.best);
     one.share.textContent = i === told.best ? Math.round(values[i] / 2.55) + '%' : '';
   });
-  if (!row.last) return;
+  if (!row.verdict) return;
   row.verdict.textContent = told.word ? 'it reads' : 'nothing yet';
   add(row.verdict, 'strong', told.word.length > 3 ? 'long' : '', told.word);
 }

@@ -175,6 +175,8 @@ def test_a_digit_is_drawn_and_the_layers_follow(page):
 
     reads("it reads3", "at first")
     frame, before = paper.bounding_box(), page.evaluate(first_layer)
+    place = verdict.bounding_box()
+    assert frame["y"] <= place["y"] < frame["y"] + frame["height"] / 4, "the answer isn't beside what you draw"
     corners = [(frame["x"] + frame["width"] * x / 28, frame["y"] + frame["height"] * y / 28) for x, y in SEVEN]
     page.mouse.move(*corners[0])
     page.mouse.down()
