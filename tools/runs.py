@@ -103,9 +103,11 @@ def here(name: str) -> dict[str, str]:
 
 
 def python_of(name: str) -> str:
-    """The Python that a session's tests run on: its own, where it has an environment."""
+    """The Python that the tests run on: a session's own, where it has an environment."""
     folder = re.sub(r"\W+", "-", name).strip("-")  # as nox calls it
     own = ROOT / ".nox" / folder / "bin" / "python"
+    if name in COMMANDS:
+        own = ROOT / ".venv" / "bin" / "python"
     if own.exists():
         return str(own)
     return sys.executable
