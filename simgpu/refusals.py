@@ -16,7 +16,7 @@ LACKING = word_set("""
     nanpercentile nanquantile polyder polydiv polyint unstack
     linalg.diagonal linalg.matrix_norm linalg.multi_dot linalg.outer linalg.svdvals linalg.tensordot linalg.trace
     linalg.vecdot linalg.vector_norm
-    polynomial.polynomial.polygrid2d polynomial.polynomial.polyval2d
+    polynomial.polynomial.polygrid2d polynomial.polynomial.polyval2d polynomial.polynomial.polyvalnd
 """)
 LACKING_MODULES = ("lib.recfunctions", "lib.scimath", "strings.", "char.")
 LACKING_UFUNCS = word_set("isnat matvec spacing vecdot vecmat")

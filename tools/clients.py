@@ -84,7 +84,8 @@ def run(project: str, sources: Path, python: str, seconds: int) -> dict[str, str
         given = {name: value.format(sources=sources) for name, value in how.get("environment", {}).items()}
         paths = [str(ROOT), folder, given.pop("PYTHONPATH", "")]
         environment = {
-            **os.environ, "OMP_NUM_THREADS": "1", **given, "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            **os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", **given,
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "CLIENTS_PATTERNS": "\n".join(how.get("does_not_apply", {})), "CLIENTS_OUTCOMES": str(outcomes),
             "CLIENTS_ERRORS": "\n".join(NOT_SIMULATED), "CLIENTS_SIMGPU": str(ROOT / "simgpu"),
         }  # fmt: skip

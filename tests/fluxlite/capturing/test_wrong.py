@@ -1272,7 +1272,11 @@ def two_of(x):
     return np.full(2, x)
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.array, two_of, np.timedelta64, fractions.Fraction])
+def seconds(x):
+    return np.timedelta64(x, "s")
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.array, two_of, seconds, fractions.Fraction])
 def test_constants_in_results_are_compared_between_runs(kind, monkeypatch):
     step = fl.captured(lambda x: (x, kind(int(os.environ["FACTOR"]))))
     with pytest.raises(fl.CaptureError, match="returns another number of Python's than the time before"):

@@ -79,7 +79,8 @@ def test_the_line_is_the_users_not_ours(tmp_path):
 
 def test_on_CUDA_it_is_CuPys_own_check(monkeypatch):
     """CuPy's own setting shows here without a GPU. That its arrays check before they wait shows only with one."""
-    cupyx = pytest.importorskip("cupyx")
+    pytest.importorskip("cupy")
+    import cupyx
     from cupy._core import syncdetect
 
     monkeypatch.setattr(scalars, "usable", lambda backend: True)

@@ -1,16 +1,18 @@
 """Where SciPy isn't installed, nothing of `cupyx.scipy` is there, and the messages name the extra that brings it."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
+NO_COLOR = {**os.environ, "NO_COLOR": "1"}
 HIDDEN = "import sys\nsys.modules['scipy'] = None\n"  # Python then says that there's no such module
 
 
 def run(program, *before):
     command = [sys.executable, *before, "-c", HIDDEN + program]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=NO_COLOR)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -21,7 +23,7 @@ def standing_in(tmp_path):
     def run_it(program):
         (tmp_path / "program.py").write_text(HIDDEN + program)
         command = [sys.executable, "-m", "simgpu", "program.py"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=NO_COLOR)
         return done.returncode, done.stdout, done.stderr
 
     return run_it
