@@ -209,6 +209,7 @@ def array_function(x: Any, function: Callable, types: Sequence[type], args: tupl
 _BEFORE_NUMPY_2_4 = {
     "concatenate": ("arrays", "axis"), "arange": ("start_or_stop", "stop", "step"),
     "zeros": ("shape", "dtype", "order"), "empty": ("shape", "dtype", "order"), "unravel_index": ("indices", "shape"),
+    "dot": ("a", "b", "out"), "vdot": ("a", "b"), "inner": ("a", "b"), "where": ("condition", "x", "y"),
     "bincount": ("x", "weights", "minlength"), "ravel_multi_index": ("multi_index", "dims", "mode", "order"),
 }  # fmt: skip
 

@@ -44,7 +44,8 @@ _REFUSED = {
 @functools.cache
 def name_of(function: Any) -> str:
     """``"sum"`` for `np.sum`, ``"linalg.norm"`` for `np.linalg.norm`."""
-    module = function.__module__.replace("_scimath_impl", "scimath")  # NumPy 2.0's name for it
+    module = getattr(function, "__module__", "numpy")  # a ufunc of NumPy 2.0 has none
+    module = module.replace("_scimath_impl", "scimath")  # NumPy 2.0's name for it
     return f"{module}.{function.__name__}".removeprefix("numpy.")
 
 

@@ -64,7 +64,7 @@ trelu = activation(
     "trelu", "`x` above the threshold, else 0", lambda x, threshold=1: np.where(x <= threshold, 0, x),
     lambda g, out, x, threshold=1: np.where(x <= threshold, 0, g))
 hardtanh = activation(
-    "hardtanh", "`x`, at least -1 and at most 1", lambda x: np.clip(x, -1, 1),
+    "hardtanh", "`x`, at least -1 and at most 1", lambda x: np.clip(floats(x), -1, 1),
     lambda g, out, x: np.where((x <= -1) | (x >= 1), 0, g))
 hardsigmoid = activation(
     "hardsigmoid", "A sigmoid of three straight lines: ``(x + 3) / 6`` between 0 and 1",

@@ -1,6 +1,5 @@
 """Classes of tests with several sets of attributes, and tests that need a package."""
 
-import importlib.metadata
 import itertools
 import sys
 import unittest
@@ -74,13 +73,15 @@ def _shown(given: dict[str, Any]) -> str:
 
 def installed(*specifiers: str) -> bool:
     """Whether these packages are there, in these versions: ``installed("numpy>=2", "scipy")``."""
+    from importlib.metadata import PackageNotFoundError, version  # they need sockets, which a browser lacks
+
     from packaging.requirements import Requirement  # pytest brings it
 
     for text in specifiers:
         wanted = Requirement(text)
         try:
-            found = importlib.metadata.version(wanted.name)
-        except importlib.metadata.PackageNotFoundError:
+            found = version(wanted.name)
+        except PackageNotFoundError:
             return False
         if wanted.specifier and not wanted.specifier.contains(found, prereleases=True):
             return False

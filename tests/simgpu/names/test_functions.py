@@ -263,4 +263,6 @@ def test_one_of_two_results_can_have_a_place(x):
     ],
 )  # fmt: skip
 def test_signatures_have_cupys_parameters(name, parameters):
+    if name == "concatenate" and np.lib.NumpyVersion(np.__version__) < "2.4.0":
+        pytest.skip("before NumPy 2.4, functions written in C don't tell")
     assert " ".join(inspect.signature(functions.get(name)).parameters) == parameters
