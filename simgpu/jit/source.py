@@ -50,6 +50,7 @@ class Source:
         if not isinstance(tree, ast.FunctionDef):
             raise Refused("a kernel is made from a function that begins with def", kernel=self.name)
         self.tree = tree
+        self.compared = _compared(tree)
         self.parameters = [argument.arg for argument in tree.args.args]
         self.takes = f"takes {many(len(self.parameters), 'argument')}"
         self._cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
@@ -131,6 +132,7 @@ class Site:
 
     def __init__(self, source: Source, node: Any) -> None:
         self.source, self.node, self.line, self.text = source, node, source.line(node), source.text(node)
+        self.is_guess = isinstance(node, ast.Subscript) and array_name(node) in source.compared
 
     def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
         return kind(what, advice, self.source.name, self.line, self.text, place)
@@ -146,6 +148,24 @@ class Site:
     def zero(self, part: Any) -> str:
         """What writes a 0 into shared memory."""
         return f"`else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else '0'}`"
+
+
+def array_name(node: ast.AST) -> str:
+    """The array's name in ``x[i][j]``. Empty if there's none."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Name):
+        return node.id
+    return ""
+
+
+def _compared(tree: ast.AST) -> set[str]:
+    """The arrays that go to `jit.atomic_cas`: where the kernel reads them itself, it guesses, and this corrects it."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args and ast.unparse(node.func).endswith("atomic_cas"):
+            found.add(array_name(node.args[0]))
+    return found - {""}
 
 
 def is_stored(node: ast.AST) -> TypeGuard[ast.Name]:

@@ -170,6 +170,18 @@ def test_an_element_of_a_transposed_array_is_named(kernel_of):
         kernel_of(I + "z[2, 1] = x[i]")[1, 8](x, z.T, *[1] * 5)
 
 
+def test_a_guess_before_compare_and_swap_meets_atomics_and_no_plain_write(kernel_of):
+    body = (
+        "old = n_[0]\nseen = jit.atomic_cas(n_, 0, old, old + 1)\n"
+        "while seen != old:\n    old = seen\n    seen = jit.atomic_cas(n_, 0, old, old + 1)\n"
+    )
+    given = [fl.gpu(x, dtype=None) if isinstance(x, np.ndarray) else x for x in snippets.arguments()]
+    kernel_of(body)[1, 8](*given)
+    assert given[3][0] == 8
+    with pytest.raises(jit.DataRace, match=escaped("n_[0]")):
+        kernel_of(body + "if jit.threadIdx.x == 3:\n    n_[0] = 0")[1, 8](*given)
+
+
 ENDING = [
     ("k = 0\nm = 0\nwhile m < 3:\n    k += 1\n    if k % 500 == 0:\n        m += 1\nout[0] = m", 3),
     ("k = 0\nwhile True:\n    k += 1\n    if k == 700:\n        break\nout[0] = k", 700),
