@@ -72,7 +72,7 @@ def site(folder):
     served.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright doesn't start twice at once
 def chromium(folder):  # first: without a site, no event loop of Playwright's stays in this process
     with browsers.chromium() as starter:
         yield starter
