@@ -192,8 +192,8 @@ def alone(session: nox.Session) -> None:
     tests = ["tests/fluxlite", "tests/simgpu"]
     for name in ("fluxlite", "simgpu", *tests, "tests/helpers"):
         shutil.copytree(name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    files = ("conftest.py", "pyproject.toml", "benchmarks/launch_table.py", "docs/site/pages/cupy-without-a-gpu.md")
-    for name in files:  # those of CuPy's launches, and of the page whose program a test runs
+    pages = ["docs/adding.md", "docs/site/pages/cupy-without-a-gpu.md"]  # whose programs tests run
+    for name in ("conftest.py", "pyproject.toml", "benchmarks/launch_table.py", *pages):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(name, folder / name)
     with session.chdir(folder):
