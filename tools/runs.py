@@ -88,8 +88,9 @@ def here(name: str) -> dict[str, str]:
     about = (
         "import platform, numpy, fluxlite; print(platform.python_version(), numpy.__version__, fluxlite.__version__)"
     )
-    answer = subprocess.run([python, "-c", about], cwd=ROOT, capture_output=True, text=True)
-    versions = answer.stdout.split() or [platform.python_version(), "", ""]
+    # Some sessions' own environments only build packages: they have no fluxlite.
+    versions = (output(python, "-c", about) or output(sys.executable, "-c", about)).split()
+    versions = versions or [platform.python_version(), "", ""]
     return {
         "version": versions[2],
         "commit": output("git", "rev-parse", "--short=8", "HEAD"),

@@ -128,10 +128,10 @@ class Site:
         "barrier": "jit.syncthreads()", "warp barrier": "jit.syncwarp()", "add": "jit.atomic_add",
         "limit": "kernel.most_rounds", "array": "np.zeros_like", "unsigned": advice_of.UNSIGNED,
     }  # fmt: skip
-    is_guess = False  # a read that an atomic comparison corrects: it may meet atomic operations
 
     def __init__(self, source: Source, node: Any) -> None:
         self.source, self.node, self.line, self.text = source, node, source.line(node), source.text(node)
+        # A read that an atomic comparison corrects: it may meet atomic operations.
         self.is_guess = isinstance(node, ast.Subscript) and array_name(node) in source.compared
 
     def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
