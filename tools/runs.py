@@ -62,24 +62,24 @@ def run(name: str, arguments: list[str]) -> dict[str, object]:
 
 
 def closing(printed: str) -> str:
-    """What was counted, over all of pytest's closing lines; without one, the last line that isn't nox's.
+    """What was counted, over all of pytest's closing lines, and the last line, if it's neither pytest's nor nox's.
 
     >>> closing("= 3 passed, 1 skipped in 2.00s =" + chr(10) + "= 4 passed in 1.00s =")
     '7 passed, 1 skipped'
-    >>> closing("10,000 traces: all right" + chr(10) + "nox > Session races was successful.")
-    '10,000 traces: all right'
+    >>> closing("= 2 passed in 1.00s =" + chr(10) + "0 to put right" + chr(10) + "nox > Session without.")
+    '2 passed; 0 to put right'
     """
-    lines = CLOSING.findall(printed)
-    if lines:
-        counted: Counter[str] = Counter()
-        for line in lines:
-            for count, what in COUNT.findall(line):
-                counted[what] += int(count)
-        return ", ".join(f"{count:,} {what}" for what, count in counted.items())
-    said = [line.strip() for line in printed.splitlines() if line.strip() and not line.startswith("nox >")]
-    if not said:
-        return ""
-    return said[-1]
+    counted: Counter[str] = Counter()
+    for line in CLOSING.findall(printed):
+        for count, what in COUNT.findall(line):
+            counted[what] += int(count)
+    said = []
+    if counted:
+        said.append(", ".join(f"{count:,} {what}" for what, count in counted.items()))
+    lines = [line.strip() for line in printed.splitlines() if line.strip() and not line.startswith("nox >")]
+    if lines and not CLOSING.match(lines[-1]):
+        said.append(lines[-1])
+    return "; ".join(said)
 
 
 def here(name: str) -> dict[str, str]:
@@ -124,6 +124,9 @@ def system() -> str:
 
 def browser(name: str) -> str:
     """The browsers' versions, for what runs in them: such as ``Chromium 156.0, Mozilla Firefox 153.8``."""
+    if name == "pyodide":  # a browser's Python, without the browser
+        needs = json.loads((ROOT / "tools" / "pyodide" / "package.json").read_text(encoding="utf-8"))["dependencies"]
+        return f"Pyodide {needs['pyodide']} on Node.js {output('node', '--version').lstrip('v')}"
     commands = []
     if name in IN_A_BROWSER:
         commands.append(shutil.which("chromium") or shutil.which("google-chrome"))
