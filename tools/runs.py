@@ -126,11 +126,16 @@ def browser(name: str) -> str:
     """The browsers' versions, for what runs in them: such as ``Chromium 156.0, Mozilla Firefox 153.8``."""
     commands = []
     if name in IN_A_BROWSER:
-        commands.append(shutil.which("chromium") or shutil.which("google-chrome"))
+        commands.append(first_of("chromium", "chromium-browser", "google-chrome"))
     if name == "lite":
-        commands.append(shutil.which("firefox") or shutil.which("firefox-esr"))
+        commands.append(first_of("firefox", "firefox-esr"))
     versions = [output(command, "--version") for command in commands if command]
     return ", ".join(re.sub(r"(\d) .*", r"\1", version) for version in versions)
+
+
+def first_of(*names: str) -> str | None:
+    """Where the first of these programs is that there is; None if there's none."""
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 def output(*command: str) -> str:
