@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from browsers import serious
 from course.open_wall import Opened
 from front_ends import wait_until
 
@@ -86,13 +87,6 @@ def picture(page, name):
     if folder:
         page.wait_for_timeout(400)  # until the bars have grown
         page.screenshot(path=Path(folder, f"wall-{name}-{page.theme}.png"))
-
-
-def serious(page):
-    axe = Path(pytest.importorskip("axe_playwright_python").__file__).with_name("axe.min.js").read_text("utf-8")
-    page.evaluate(axe)
-    found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-    return [(one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in ("serious", "critical")]
 
 
 def shows(page, what):
