@@ -12,7 +12,7 @@
     .venv/bin/nox -s clients -- ../clients         other projects' tests for CuPy with simgpu in its place
     .venv/bin/nox -s without          the lessons without threads, processes, sockets, and with 1 GB: what a browser has
     .venv/bin/nox -s pyodide          the same in Pyodide, a browser's Python, on Node.js
-    .venv/bin/nox -s lite             the lessons as a site that runs them in a browser: in Chromium, step by step
+    .venv/bin/nox -s lite             the lessons as a site that runs them in a browser: in Chromium and Firefox
     .venv/bin/nox -s alone            fluxlite and simgpu in an empty folder, with NumPy, safetensors and tqdm
     .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
     .venv/bin/nox -s constraints      choose the versions in constraints.txt again: for a class, its sticks, and Binder
@@ -248,7 +248,7 @@ def pyodide(session: nox.Session) -> None:
 
 @nox.session(default=False)  # six minutes; it needs Chromium
 def lite(session: nox.Session) -> None:
-    """The site that runs the lessons in a browser, in build/lite, and what a learner does there, in Chromium.
+    """The site that runs the lessons in a browser, in build/lite, and what a learner does there: Chromium, Firefox.
 
     It takes Node.js, and a NumPy for Pyodide 0.27 in the folder that FLUXLITE_WASM names: no test asks another host.
     """
@@ -256,7 +256,7 @@ def lite(session: nox.Session) -> None:
         session.skip(f"there's no NumPy for Pyodide in {WASM}; FLUXLITE_WASM names a folder that has one")
     if shutil.which("npm") is None:
         session.skip("Pyodide needs Node.js with npm: nodejs.org")
-    if not any(map(shutil.which, ("chromium", "google-chrome"))):
+    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
         session.skip("there's no Chromium here")
     # Later ones ask Firefox ESR 153 for a command that it hasn't got yet.
     session.install("-e", ".[test,lite,browser]", "playwright==1.60.0")

@@ -61,8 +61,12 @@ def judge(text: str, figure: float | None, limit: float, form: str = "{:.2f}x") 
     """Compare one figure with its limit. None means that the figure couldn't be taken."""
     if figure is None:
         return Judgement(text, "-", "not measured")
-    met = "met" if figure <= limit else "met within 5%" if figure <= limit * TOLERANCE else "not met"
-    return Judgement(text, form.format(figure), met)
+    outcome = "not met"
+    if figure <= limit:
+        outcome = "met"
+    elif figure <= limit * TOLERANCE:
+        outcome = "met within 5%"
+    return Judgement(text, form.format(figure), outcome)
 
 
 # -- the race -----------------------------------------------------------------------------------------------------

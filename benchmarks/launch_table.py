@@ -409,7 +409,7 @@ def fused_pair(x: Any, number: Any) -> Any:
 
 
 def training_step(x: Any, y: Any, memory: Any, w1: Any, w2: Any) -> None:
-    """A step of the sine-wave RNN in lesson 05."""
+    """A step of the sine-wave RNN in lesson 04."""
 
     def loss(w1: Any, w2: Any) -> tuple[Any, Any]:
         after = np.tanh(np.concatenate([x, memory], axis=1) @ w1)
@@ -425,7 +425,7 @@ _NAMES = {"np": np, "fl": fl, "windows": windows, "VALID": VALID, "PADDED": PADD
 
 
 def layers() -> dict[str, Any]:
-    """The layers in the table's lines, and the operands of lesson 05's step, on the host."""
+    """The layers in the table's lines, and the operands of lesson 04's step, on the host."""
     made = {"rnn": fl.RNN(3, 5), "lstm": fl.LSTM(3, 5), "gru": fl.GRU(3, 5), "norm": fl.LayerNorm(32)}
     wave = [np.ones(shape, np.float32) for shape in ((1, 1), (1, 1), (1, 6), (7, 6), (6, 1))]
     cells = {"rnn_cell": fl.RNNCell(32, 5), "lstm_cell": fl.LSTMCell(32, 5), "gru_cell": fl.GRUCell(32, 5)}

@@ -26,7 +26,7 @@ from simgpu.presets import PRESETS, Preset, preset
 FILE = Path(__file__).resolve().parents[1] / "notebooks" / "SIMULATED.md"
 CARD = "NVIDIA T4"
 VALUES = "## Which values aren't NumPy's"
-STEPS = 20 * 200  # of lesson 05: points and epochs
+STEPS = 20 * 200  # of lesson 04: points and epochs
 MATRIX = np.zeros((2048, 2048), np.float32)
 
 

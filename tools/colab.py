@@ -98,9 +98,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("numbers", nargs="*", metavar="NN", help="which lessons; all if there are none")
     parser.add_argument("--kaggle", action="store_true", help="as on Kaggle")
     given = parser.parse_args(arguments)
-    known = [path.name[:2] for path in notebooks.lessons()]
-    if unknown := sorted({*given.numbers} - {*known}):
-        parser.error(f"there's no lesson {', '.join(unknown)}; there are {', '.join(known)}")
+    notebooks.check_numbers(parser, given.numbers)
     place = "Kaggle" if given.kaggle else "Colab"
     python = as_on_colab()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """A processor that doesn't exist: products, exp, tanh and their like end in other last digits than here.
 
-    pytest -p tools.last_digits …          the tests as they run on it
-    python -m nox -s last_digits           the lessons too
+    pytest -p tools.last_digits …                    the tests as they run on it
+    python -m nox -s "processors(other digits)"      the lessons too
 
 Real processors differ in exactly these functions (the others, + - * / and sqrt, are the same everywhere). So a test
 or a cell that fails here would fail on some machine, also one that we don't have. After each of them the last two bits

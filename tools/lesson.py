@@ -13,9 +13,8 @@ import nbformat
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from fluxlite_course.kit.course import LAST  # noqa: E402
 from tools import notebooks  # noqa: E402
-
-LAST = "That was the last lesson."
 
 
 def make(number: str, title: str = "New lesson") -> None:

@@ -242,7 +242,11 @@ def report(outcomes: list[tuple[Change, bool]]) -> tuple[str, bool]:
     equal, table = known_as_equal(), defaultdict(Counter)
     missed = []
     for change, noticed in outcomes:
-        what = "noticed" if noticed else "equal" if change in equal else "unnoticed"
+        what = "unnoticed"
+        if noticed:
+            what = "noticed"
+        elif change in equal:
+            what = "equal"
         for row in (change.file.removeprefix("fluxlite/").partition("/")[0], "all"):
             table[row].update(("planted", what))
         if what == "unnoticed":

@@ -187,7 +187,7 @@ def twins(cells: list[dict[str, Any]], place: Place | None) -> list[dict[str, An
 
 
 def title(name: str) -> str:
-    """A lesson's title, such as ``05 The sine-wave RNN``."""
+    """A lesson's title, such as ``04 The sine-wave RNN``."""
     return read(NOTEBOOKS / name)["cells"][0]["source"].splitlines()[0].removeprefix("# ").replace(" · ", " ")
 
 
@@ -335,9 +335,8 @@ def run(path: Path, beginning: str = "") -> None:
             cell.outputs = stored[cell.id]
         cell.id = f"cell-{number:02d}"
         cell.metadata = metadata(cell)
-        for output in cell.get(
-            "outputs", ()
-        ):  # a widget ends with its kernel, and what a page shows in its place stays
+        # A widget ends with its kernel, and what a page shows in its place stays.
+        for output in cell.get("outputs", ()):
             output.get("data", {}).pop(WIDGET, None)
     path.write_text(text(notebook), encoding="utf-8")
 
@@ -360,7 +359,6 @@ def asked(arguments: list[str]) -> argparse.Namespace:
     """The command line's words, understood. Ends the program where they aren't."""
     parser = argparse.ArgumentParser(description="Make what is made from the lessons.", allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    known = [path.name[:2] for path in lessons()]
     running = commands.add_parser("run", help="run lessons from top to bottom and store their outputs")
     running.add_argument("numbers", nargs="*", metavar="NN", help="which lessons; all if there are none")
     running.add_argument("--cell", default="", metavar="BEGINNING", help="store only what cells show that begin so")
@@ -368,9 +366,16 @@ def asked(arguments: list[str]) -> argparse.Namespace:
     assignments = commands.add_parser("nbgrader", help="make an nbgrader course of the lessons")
     assignments.add_argument("folder", type=Path, help="a new folder")
     found = parser.parse_args(arguments)
-    if unknown := sorted({*getattr(found, "numbers", [])} - {*known}):
-        running.error(f"there's no lesson {', '.join(unknown)}; there are {', '.join(known)}")
+    check_numbers(running, getattr(found, "numbers", []))
     return found
+
+
+def check_numbers(parser: argparse.ArgumentParser, numbers: list[str]) -> None:
+    """End the program if one of these isn't a lesson's number."""
+    known = [path.name[:2] for path in lessons()]
+    unknown = sorted(set(numbers) - set(known))
+    if unknown:
+        parser.error(f"there's no lesson {', '.join(unknown)}; there are {', '.join(known)}")
 
 
 def main(arguments: list[str]) -> int:

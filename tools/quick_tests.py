@@ -21,9 +21,8 @@ import pytest
 from hypothesis import Phase, settings
 
 SECONDS = Path("seconds.json")  # how long each test took without a change
-CALLS = Path(
-    "calls.json"
-)  # by test, without a change: the functions it calls, as file:line; "" is for all, at the start
+# By test, without a change: the functions it calls, as file:line; "" is for all, at the start.
+CALLS = Path("calls.json")
 ANYTHING = "anything"  # in place of a function: the test runs another program, or watches by itself what is called
 OTHER_PROGRAMS = ("subprocess.py", "popen_fork.py", "popen_spawn_posix.py")
 CPU_SECONDS, BYTES = 120, 8 << 30

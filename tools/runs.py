@@ -129,11 +129,16 @@ def browser(name: str) -> str:
         return f"Pyodide {needs['pyodide']} on Node.js {output('node', '--version').lstrip('v')}"
     commands = []
     if name in IN_A_BROWSER:
-        commands.append(shutil.which("chromium") or shutil.which("google-chrome"))
+        commands.append(first_of("chromium", "chromium-browser", "google-chrome"))
     if name == "lite":
-        commands.append(shutil.which("firefox") or shutil.which("firefox-esr"))
+        commands.append(first_of("firefox", "firefox-esr"))
     versions = [output(command, "--version") for command in commands if command]
     return ", ".join(re.sub(r"(\d) .*", r"\1", version) for version in versions)
+
+
+def first_of(*names: str) -> str | None:
+    """Where the first of these programs is that there is; None if there's none."""
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 def output(*command: str) -> str:

@@ -40,7 +40,8 @@ def handin(name: str, folder: Path | None = None) -> Path:
     `folder` is by default ``my-course`` if it exists, otherwise the current folder. Raises `ValueError` if nothing is
     there, or if the name has no letter.
     """
-    folder = (Path(FOLDER) if Path(FOLDER).is_dir() else Path()) if folder is None else folder
+    if folder is None:
+        folder = Path(FOLDER) if Path(FOLDER).is_dir() else Path()
     stem = re.sub(r"[^\w-]+", "-", name).strip("-")
     if not stem:
         raise ValueError(f"a name has letters in it, got {name!r}: python -m fluxlite handin Ada")

@@ -84,7 +84,7 @@ def guess(id: str, option: Any = "") -> None:
 
 def answer(id: str) -> None:
     """Show the answer to a question, and what you guessed."""
-    asks, guessed = question(id), _kept_guess(id)
+    asks, guessed = question(id), kept_guess(id)
     words = asks.conclusion()
     if guessed and guessed in asks.right:
         words = f"you guessed {guessed}, and {words}"
@@ -95,15 +95,15 @@ def answer(id: str) -> None:
     publish(at_words(f"{id}  {words}", indent=" " * 6), box("guess", page, "Guesses"))
 
 
-def _kept_guess(id: str) -> str:
-    """The letter that was guessed. Empty without a guess, and if there's no such option any more."""
+def kept_guess(id: str) -> str:
+    """The letter that was guessed. Empty without a guess, and if there's no such option: anyone may edit the record."""
     letter = progress.read()["guesses"].get(id, "")
     return letter if letter in question(id).options else ""
 
 
 def _show(id: str, asks: Question) -> None:
     """Buttons in a notebook, or words. What to do next is to `call` a function, or in a notebook to `run` the cell."""
-    chosen = _kept_guess(id)
+    chosen = kept_guess(id)
     call, run = f'Write guess("{id}", "{min(asks.options)}") to guess.', "Run this cell to guess."
     if chosen:
         kept = f"Your guess, {chosen}, is kept. "

@@ -155,7 +155,8 @@ def _together(*records: Record) -> Record:
     known: Record = {name: {} for name in PARTS}
     for name, words in known.items():
         for one in records:
-            words |= {key: word for key, word in one.get(name, {}).items() if isinstance(word, str)}
+            entries = dict(one.get(name, {}))  # a copy: the wall's thread reads while a lesson writes
+            words |= {key: word for key, word in entries.items() if isinstance(word, str)}
     return known
 
 

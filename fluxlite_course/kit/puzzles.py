@@ -62,15 +62,23 @@ def _show(one: Puzzle, verdict: Verdict, took: dict[str, float]) -> None:
         progress.keep("puzzles", one.id, repr(now))
     also = []
     if took:
-        as_par = in_words(one.counts, now) == in_words(one.counts, one.par)
-        word = "at par" if as_par else "under par" if now < one.par else "above par"
-        verdict = verdict._replace(word=word, message="the result is right" + ": well played" * (word != "above par"))
+        word, message = _against_par(one, now)
+        verdict = verdict._replace(word=word, message=message)
         also = [("also", ", ".join(in_words(kind, value) for kind, value in took.items() if kind != one.counts))]
     rows = [("this run", now), ("your best", min(now, kept)), ("par", one.par)]
     lines = [(label, value, in_words(one.counts, value)) for label, value in rows if value < NEVER]
     printed = verdict._replace(rows=(*verdict.rows, *((label, words) for label, _, words in lines), *also))
     joy = verdict.word in ("at par", "under par") and kept > max(now, one.par)
     publish(str(printed), face(*verdict, [bars(lines), *(fact(*row) for row in also)], joy))
+
+
+def _against_par(one: Puzzle, now: float) -> tuple[str, str]:
+    """How a right run did, in two or three words, and what's said to it."""
+    if in_words(one.counts, now) == in_words(one.counts, one.par):
+        return "at par", "the result is right: well played"
+    if now < one.par:
+        return "under par", "the result is right: well played"
+    return "above par", "the result is right"
 
 
 def figures(seen: Any) -> dict[str, float]:

@@ -82,5 +82,7 @@ def reset(number: str) -> None:
     (lesson,) = copies.learner_folder().glob(f"{number}-*.ipynb")
     copy = Path.cwd() / lesson.name
     kept = copies.renew(copy)
-    fresh = f"Your work is kept as {kept and kept.name}; {copy.name} is fresh. Close its tab, then open it again."
-    print(f"{copy.name} is here now." if kept is None else fresh)
+    if kept is None:
+        print(f"{copy.name} is here now.")
+    else:
+        print(f"Your work is kept as {kept.name}; {copy.name} is fresh. Close its tab, then open it again.")

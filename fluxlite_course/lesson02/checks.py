@@ -12,11 +12,6 @@ from ..kit.exercises import NotRight, brief, exercise
 from ..kit.vocabulary import call, explaining, function, must_return, on_cpu, on_gpu, refuse, same, wrong_if
 from ..kit.watching import calls_of, look, unchanged
 
-
-def _copies(count):
-    return "1 copy" if count == 1 else f"{count} copies"
-
-
 _MEANINGS = {  # what an error says -> what it means here
     "does not copy it to the host": "it runs on the GPU, but NumPy can't bring the result back; cpu(…) can",
     " is on ": "model and data are in two places: both have to move, and both results need a name",
@@ -29,10 +24,10 @@ def predict(predict):
     r = _predicted(predict, 5)
     _predicted(predict, 2)
     to_gpu, back = r.host_to_device.count, r.device_to_host.count
-    sent = f"{_copies(to_gpu)} to the GPU"
+    sent = f"{many(to_gpu, 'copy')} to the GPU"
     if to_gpu == 5:
         sent += " (4 arrays of the model, and x)"
-    return f"{sent}, {r.launches} launches there, {_copies(back)} back"
+    return f"{sent}, {r.launches} launches there, {many(back, 'copy')} back"
 
 
 def _arrays_of(layers):
@@ -71,7 +66,7 @@ def _predicted(predict, observations):
         "the result isn't a NumPy array": not isinstance(y, np.ndarray),
         "the numbers aren't those of model(x)": isinstance(y, np.ndarray) and not same(y, wanted),
         "it runs on the GPU, but a line makes copies that nobody keeps": copies > 5,
-    }, f"{_copies(copies)} to the GPU, {r.launches} launches, {_copies(back)} back; {type(y).__name__}",
+    }, f"{many(copies, 'copy')} to the GPU, {r.launches} launches, {many(back, 'copy')} back; {type(y).__name__}",
        "5 copies to the GPU, launches, 1 copy back; ndarray")  # fmt: skip
     return r
 

@@ -141,7 +141,7 @@ def learn_xor(learn_xor):
     wrong_if(not r.launches, "it was trained on the CPU", "0 launches", "the model and the four points on the GPU")
     tries = places.count("GPU")
     rarely = "the GPU was asked for something, but the model that you were given was hardly ever tried there"
-    wrong_if(tries < 3, rarely, f"{tries} times", "in each step of its training")
+    wrong_if(tries < 3, rarely, many(tries, "time"), "in each step of its training")
     wrong_if("CPU" in learning, _TRAINED_ON_CPU)
     # Other ways to train it there, such as random tries, need many.
     gradients, is_tried = len(learning), tries >= 100

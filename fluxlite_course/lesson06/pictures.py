@@ -63,7 +63,9 @@ def time_bars(times: Mapping[str, Seconds | float], blue: str = "", zoom: bool =
     said = _caption(kept, blue, in_turn) if len(kept) > 2 else every
     parts, sentences = list[Part](), [said]
     for row, (name, took) in enumerate(kept.items()):
-        look = "host" if blue and name.startswith(blue) else "gpu" if took.kind == "simulated" else "rest"
+        look = "gpu" if took.kind == "simulated" else "rest"
+        if blue and name.startswith(blue):
+            look = "host"
         parts += _bar(row * _ROW, name, took, look, begins[row] / most, [float(took) / most * by for by in zooms])
     if zoom or in_turn:
         parts.append(Part("path", class_="axis", d=f"M{_LEFT} {bottom + 4}v8H{_RIGHT}v-8"))

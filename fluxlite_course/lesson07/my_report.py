@@ -12,7 +12,7 @@ from ..crossing import Times, crossing_of
 from ..draw import BLUE, GREEN, GREY, Picture, look, plots, show
 from ..kit import course, exercises, progress
 from ..kit.boxes import plain
-from ..kit.guesses import question, questions
+from ..kit.guesses import kept_guess, question, questions
 from .pictures import CARD, crossing_lines, times_of_waves
 
 _INK, _PAPER = "#1c1c1c", "#ffffff"  # the page is a sheet of paper, in dark themes, too
@@ -66,15 +66,9 @@ def _progress() -> list[str]:
     return [f"Exercises solved: {solved} of {len(every)}.", guesses]
 
 
-def _guessed(id: str) -> str:
-    """The letter that was guessed. Empty if there's none: the record is a file that anyone may edit."""
-    letter = progress.read()["guesses"].get(id)
-    return letter if letter in question(id).options else ""
-
-
 def _verdict() -> list[str]:
     """What the learner said in lesson 00, and what it was."""
-    letter = _guessed("00-A")
+    letter = kept_guess("00-A")
     if not letter:
         return []
     return [f"Why was the GPU slower, in 2018? I said {letter}, and {question('00-A').conclusion()}"]
@@ -92,7 +86,7 @@ def _waves(lines: list[Line]) -> Iterator[str]:
 
 
 def _guess_of(line: Line) -> str:
-    letter = _guessed(line.guess)
+    letter = kept_guess(line.guess)
     return question(line.guess).options[letter].partition(":")[0].partition(",")[0] if letter else ""
 
 
@@ -106,7 +100,7 @@ def _draw_verdict(axes: Any, counts: list[str]) -> None:
     """The guess of lesson 00: its options, those that it may be in green, the learner's own with an edge; and why."""
     from matplotlib.patches import FancyBboxPatch
 
-    asks, mine = question("00-A"), _guessed("00-A")
+    asks, mine = question("00-A"), kept_guess("00-A")
     axes.set(xlim=(-0.002, 1.002), ylim=(-0.1, 1.05))
     axes.axis("off")
     axes.text(0, 1.02, "My GPU report", fontsize=22, fontweight="bold", color=_INK, va="center")

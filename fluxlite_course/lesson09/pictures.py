@@ -52,7 +52,8 @@ def slide(ink: Any, filters: Mapping[str, Any]) -> Scene:
 
 
 def _colours(values: list[float]) -> Each:
-    return Each(ABOVE if value > 0 else BELOW if value < 0 else GREY for value in values)
+    colours = {1: ABOVE, -1: BELOW, 0: GREY}
+    return Each(colours[int(np.sign(value))] for value in values)
 
 
 def _square(x: float, y: float, side: float, **more: Any) -> Part:

@@ -6,6 +6,7 @@ import numpy as np
 
 import fluxlite as fl
 from fluxlite.messages import put_aside
+from fluxlite.words import many
 
 from ..kit.exercises import brief, exercise
 from ..kit.vocabulary import (
@@ -50,7 +51,7 @@ def predict_everywhere(predict):
         must_return(result, "predict", "the model's output")
         words = f"{place} the result isn't a NumPy array, and the caller goes on in NumPy"
         wrong_if(not isinstance(result, np.ndarray), words, brief(result), f"what fl.cpu gives: {digits(wanted)}")
-        yours = f"{brief(result)} on {fl.device_of(result)}: {digits(result)}, {launches} launches"
+        yours = f"{brief(result)} on {fl.device_of(result)}: {digits(result)}, {many(launches, 'launch', 'launches')}"
         refuse({
             f"{place} the values aren't those of model(x)": not same(result, wanted),
             f"{place} there's a GPU, and your function didn't use it": uses_gpu and not launches,

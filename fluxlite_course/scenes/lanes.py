@@ -250,10 +250,14 @@ def film(
         drawn = Part("g", drawn, transform=moved, class_="glide")
     words = names or [time.name for _, time in states]
     later = list(lanes.shadows(settings[0], place)) if is_foretold else []
-    axis = [] if where else lanes.axis(base if is_even else Each(ends))
-    units = Each(f"{unit_of(end)[0]}, {about}" for end in ends)
+    counts: Each | str = about
+    axis: Iterable[Part] = []
+    if where is None:
+        units = Each(f"{unit_of(end)[0]}, {about}" for end in ends)
+        counts = units[0] if is_even else units
+        axis = lanes.axis(base if is_even else Each(ends))
     waits = any(box.look == "waits" for found in settings for box in found)
-    key = lanes.key(about if where else units[0] if is_even else units, waits)
+    key = lanes.key(counts, waits)
     picture = drawing(
         640, lanes.bottom + FOOT, title, *above, *lanes.names(), *axis, *key,
         *([Part("g", *later, class_="faint")] if later else []),

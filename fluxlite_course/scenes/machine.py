@@ -43,7 +43,7 @@ def machine(
     said = [f"After {duration(now.time)} simulated ({card}): {now.said}{more}" for now in nows]
     code = source.rstrip().splitlines()
     has_memories = guess or memories or any(moment.kind in _ARROWS for moment in program.moments)
-    shown = 0 if len(code) < 2 else len(code) if len(code) <= _MOST_LINES else 1
+    shown = _lines_shown(code)
     top = 8 + _LINE * shown
     below = top + (_HIGH + 10 if has_memories else 0)
     again = len(GUESSES) if guess else 1
@@ -65,6 +65,15 @@ def machine(
     if guess:
         _ask(scene, program, len(nows), top)
     return scene
+
+
+def _lines_shown(code: Sequence[str]) -> int:
+    """How many of a cell's lines have room: a few have, of many only the one that runs. A single one is in the cell."""
+    if len(code) < 2:
+        return 0
+    if len(code) <= _MOST_LINES:
+        return len(code)
+    return 1
 
 
 def _about(program: Program, card: str | None) -> str:

@@ -132,7 +132,10 @@ class Program:
                 host = does.get(bar.look, f"asks: {name_of(moment)}")
         queue = self.waiting(time)
         works = [n for n in self.orders() if self.moments[n].start <= time < self.moments[n].end]
-        gpu = f"works: {name_of(self.moments[works[-1]])}" if works else "is about to begin" if queue else gpu
+        if works:
+            gpu = f"works: {name_of(self.moments[works[-1]])}"
+        elif queue:
+            gpu = "is about to begin"
         said = f"{at}the host {host}; orders in the queue: {len(queue)}; the GPU {gpu}."
         return Now(time, line, host, gpu, queue, works, said)
 

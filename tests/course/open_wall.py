@@ -66,13 +66,17 @@ class Visitor:
 
 
 class Opened:
-    """A wall in this process, whose server has a thread of its own. It ends with the block."""
+    """A wall in this process, whose server has a thread of its own. It ends with the block.
 
-    def __init__(self, lesson="", port=0):
+    It has a code of its own, unless one is given: who knows that may send as soon as the wall listens.
+    """
+
+    def __init__(self, lesson="", port=0, code=""):
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.room = Room(lesson)
+        self.room.code = code or self.room.code
         self.kept = []
         self.wall = Wall(self.room, "127.0.0.1", self._keep)
         self.call(self.wall.listen, port)

@@ -2,8 +2,8 @@
 
 import html
 import re
-import shutil
 
+import browsers
 import pytest
 
 from fluxlite_course.kit.boxes import marked
@@ -12,7 +12,6 @@ from tools import notebooks
 from tools.slides import make
 
 NAME = "05-waiting-for-the-gpu.ipynb"
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +51,11 @@ def test_what_is_below_a_question_waits():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(BROWSER is None, reason="there's no Chromium here")
 def test_keys_turn_the_slides_and_a_picture_on_one_moves(page, tmp_path):
-    playwright = pytest.importorskip("playwright.sync_api")
     file = tmp_path / "slides.html"
     file.write_text(page, encoding="utf-8")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+    with browsers.chromium() as starter:
+        chromium = starter.launch(executable_path=browsers.CHROMIUM, args=browsers.OPTIONS)
         tab = chromium.new_page(viewport={"width": 1920, "height": 1080})
         wrong = []
         tab.on("pageerror", lambda error: wrong.append(error))

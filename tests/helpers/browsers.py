@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +31,11 @@ def firefox():
         browser = started.firefox.launch(channel="moz-firefox", executable_path=path)
         yield browser
         browser.close()
+
+
+def serious(page, inside="html"):
+    """What axe-core finds that keeps someone from using a page, or a part of it: what it is, and where first."""
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
+    page.evaluate(Path(axe.__file__).with_name("axe.min.js").read_text("utf-8"))
+    found = page.evaluate("inside => axe.run(inside, {resultTypes: ['violations']})", inside)["violations"]
+    return [(one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in ("serious", "critical")]

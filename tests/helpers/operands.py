@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 NUMPY_2_0 = np.__version__.startswith("2.0.")  # the oldest, whose clip wants a bound, and whose reshape a newshape
-# Few examples, and the same ones in every run, so that a failure repeats. `nox -s random` tries many others.
+# Few examples, and the same ones in every run, so that a failure repeats. `nox -s examples` tries many others.
 EXAMPLES = int(os.environ.get("FLUXLITE_EXAMPLES", "0"))
 few_examples = settings(
     max_examples=EXAMPLES or 6, deadline=None, derandomize=not EXAMPLES, database=None, print_blob=True,

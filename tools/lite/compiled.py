@@ -23,7 +23,7 @@ def put_bytecode(archive: str, keep_sources: bool) -> None:
                 continue
             content = old.read(name)
             code = b""
-            if name.endswith(".py") and name.count("-") == 0:  # scripts of a wheel are in NAME-VERSION.data
+            if name.endswith(".py") and "-" not in name:  # scripts of a wheel are in NAME-VERSION.data
                 code = bytecode(content, name)
             if code:
                 write(new, _cached(name) if keep_sources else f"{name}c", code)

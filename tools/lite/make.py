@@ -510,8 +510,9 @@ def start_page(build: str, files: list[dict[str, Any]], lock: dict[str, Any], is
         if "matplotlib-0.0" in lock["packages"]["matplotlib"]["file_name"]:
             compiled += " A stand-in takes Matplotlib's place, and draws nothing."
     tried = (
-        "Tried in Chromium, with the files of this site alone: lessons 00, 05, 07 and 09. In Node.js with the same "
-        "Pyodide: all lessons. Not tried: other browsers; NumPy and Matplotlib from Pyodide's own address."
+        "Tried in Chromium, with the files of this site alone: lessons 00, 05, 07 and 09; in Firefox: lesson 00. In "
+        "Node.js with the same Pyodide: all lessons. Not tried: Safari and Edge; NumPy and Matplotlib from Pyodide's "
+        "own address."
     )
     python = lock["info"]["python"]
     text = (HERE / "start.html").read_text(encoding="utf-8")

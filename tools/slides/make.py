@@ -104,12 +104,10 @@ def slides(name: str) -> str:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Make slides of a lesson for a projector.", allow_abbrev=False)
-    known = [path.name[:2] for path in notebooks.lessons()]
     parser.add_argument("numbers", nargs="+", metavar="NN", help="which lessons")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "slides", help="where they go")
     asked = parser.parse_args(arguments)
-    if unknown := sorted({*asked.numbers} - {*known}):
-        parser.error(f"there's no lesson {', '.join(unknown)}; there are {', '.join(known)}")
+    notebooks.check_numbers(parser, asked.numbers)
     asked.folder.mkdir(parents=True, exist_ok=True)
     for path in notebooks.lessons(asked.numbers):
         made = asked.folder / f"{path.stem}.html"

@@ -92,9 +92,8 @@ class Sender:
 
     def _run(self) -> None:
         pause = FIRST_PAUSE
-        while self._begin():
-            self._wake.clear()
-            self.outcome = self._post()
+        while (record := self._next()) is not None:
+            self.outcome = self._post(record)
             if self.outcome == SENT:
                 pause = FIRST_PAUSE
             elif self.outcome == NEVER:
@@ -109,21 +108,22 @@ class Sender:
                 self._wake.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _begin(self) -> bool:
-        """Whether there's something to send. If not, the thread ends."""
+    def _next(self) -> progress.Record | None:
+        """What to send now. None if there's nothing: then the thread ends. What comes after `end` is never in it."""
         with self._lock:
             if self._ended or not self._unsent:
                 self._thread = None
-                return False
+                return None
             self._unsent = False
-            return True
+            self._wake.clear()
+            return progress.read()
 
-    def _post(self) -> str:
+    def _post(self, record: progress.Record) -> str:
         """Send the whole record once."""
         import http.client
 
         mine = self.membership
-        body = json.dumps({"name": mine.name, **progress.read()}).encode()
+        body = json.dumps({"name": mine.name, **record}).encode()
         connection = http.client.HTTPConnection(mine.host.strip("[]"), mine.port, timeout=SECONDS)
         try:
             headers = {"Content-Type": "application/json", LAB_HEADER: mine.secret}
@@ -134,7 +134,7 @@ class Sender:
         except ValueError:  # no wall speaks like that
             self.answer = {}
             return NEVER
-        except (OSError, http.client.HTTPException, RuntimeError):  # the last one, if the record changes meanwhile
+        except (OSError, http.client.HTTPException):
             return LATER
         finally:
             connection.close()

@@ -19,6 +19,8 @@ from typing import Any
 
 from tornado import httpserver, web
 
+from fluxlite.words import many
+
 from ..handins import LARGEST_ZIP
 from . import folder, view
 from .hearing import LARGEST
@@ -325,5 +327,5 @@ class Do(Teachers):
             return f"Kept, with names, in {self.wall.keep(self.wall.room)}"
         found = DEEDS[deed](self.wall.room, what)
         if deed == "letters":
-            return f"{found.label}: {len(found.guesses)} guesses"
+            return f"{found.label}: {many(len(found.guesses), 'guess', several='guesses')}"
         return ""

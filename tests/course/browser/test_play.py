@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+from browsers import serious
 from front_ends import WAIT, served, wait_for_kernel, wait_until
 
 from fluxlite_course.kit.lab import SETTINGS
@@ -202,12 +203,8 @@ def test_a_digit_is_drawn_and_the_layers_follow(page):
 
 
 def test_axe_finds_nothing_serious(page):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
     for kind in (".fluxlite-box", ".fluxlite-scene", ".fluxlite-pad"):
-        found = axe.Axe().run(page, context=kind).response["violations"]
-        serious = [(v["id"], [n["html"][:120] for n in v["nodes"][:3]]) for v in found
-                   if v["impact"] in ("serious", "critical")]  # fmt: skip
-        assert serious == []
+        assert serious(page, kind) == []
 
 
 def test_shift_enter_runs_a_cell_from_a_picture_and_from_an_answer(page):

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from browsers import serious
 from front_ends import ROOT
 
 pytestmark = pytest.mark.slow
@@ -52,7 +53,6 @@ SCENES = scenes()
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("name", SCENES)
 def test_each_scene_of_a_notebook_moves_and_can_be_read(browser, tmp_path, name, theme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
     ground, ink = THEMES[theme]
     look = f"--jp-layout-color0:{ground};background:{ground};color:{ink};font-family:sans-serif"
     file, wrong = tmp_path / "scenes.html", []
@@ -75,7 +75,6 @@ def test_each_scene_of_a_notebook_moves_and_can_be_read(browser, tmp_path, name,
         assert page.eval_on_selector_all(".fluxlite-picture", CROOKED) == []
         moves = page.locator(".fluxlite-scene form > *").count()
         assert share < 1 or not moves or page.inner_html("main") != before, "nothing moves"
-    serious = [v for v in axe.Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")]
-    assert [(v["id"], [n["html"][:120] for n in v["nodes"][:3]]) for v in serious] == []
+    assert serious(page) == []
     assert wrong == []
     page.close()

@@ -127,7 +127,7 @@ def test_the_teacher_moderates_keeps_and_types_letters():
         teacher.do("show", "door")
         assert visitor.send("b" * 32) == 403
         paper = letters.write(7, "02", {"02-A": "b"})
-        assert teacher.do("letters", {"text": paper.lower(), "name": "Bob"}) == (200, "Bob: 1 guesses")
+        assert teacher.do("letters", {"text": paper.lower(), "name": "Bob"}) == (200, "Bob: 1 guess")
         assert who(teacher.shown()) == ["Ada", "Bob"]
         assert opened.kept == []
         assert teacher.do("keep") == (200, "Kept, with names, in a file")

@@ -50,6 +50,28 @@ def run(page, begins, code=None):
     return cell
 
 
+def guess_of_the_race(page):
+    """Guess before lesson 00's race; the guess is kept."""
+    choose(run(page, 'guess("00-B")'), "the CPU")
+    wait_for_record(page, "guesses", "00-B", "a")
+
+
+def answer_rightly(page, begins="waves = ..."):
+    """Put the right answer into the cell of lesson 00's exercise that begins so, and check it; that's kept."""
+    run(page, begins, "waves = 16_384")
+    run(page, 'check("00.1"').get_by_text("1 of 1").first.wait_for(timeout=PATIENCE)
+    wait_for_record(page, "checks", "00.1", "right")
+
+
+def shows_the_guess_of_before(page):
+    """Until lesson 00, opened again, shows the race's question as it was stored, and draws once it's run."""
+    assert record(page)["guesses"] == {"00-B": "a"}
+    stored = cell_of(page, 'guess("00-B")')
+    stored.get_by_text("To play, run this cell again").wait_for(timeout=PATIENCE)
+    assert stored.get_by_text("Guess 00-B").count() == 1
+    run(page, "draw(trained_network())").locator("canvas").first.wait_for(timeout=PATIENCE)
+
+
 def add(page, code):
     """Put a cell below the one that ran last, and run it."""
     page.evaluate("jupyterapp.commands.execute('notebook:insert-cell-below')")

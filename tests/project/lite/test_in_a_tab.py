@@ -13,17 +13,19 @@ from in_a_tab import (
     PATIENCE,
     add,
     address_of,
-    cell_of,
+    answer_rightly,
     choose,
     draw_a_digit,
     file_of,
     files_page,
+    guess_of_the_race,
     kept,
     open_lesson,
     put,
     record,
     run,
     save,
+    shows_the_guess_of_before,
     wait_for_python,
     wait_for_record,
     wait_until,
@@ -39,14 +41,11 @@ def test_a_newcomer_plays_comes_back_without_a_network_and_hands_in(visit, site,
     first = visit()
     page = first.browser.new_page()
     draw_a_digit(page, site)
-    choose(run(page, 'guess("00-B")'), "the CPU")
-    wait_for_record(page, "guesses", "00-B", "a")
+    guess_of_the_race(page)
     run(page, "digits_race()")
     run(page, "waves = ...", "waves = 12")
     run(page, 'check("00.1"').get_by_text("not right").first.wait_for(timeout=PATIENCE)
-    run(page, "waves = 12", "waves = 16_384")
-    run(page, 'check("00.1"').get_by_text("1 of 1").first.wait_for(timeout=PATIENCE)
-    wait_for_record(page, "checks", "00.1", "right")
+    answer_rightly(page, "waves = 12")
     save(page)
     add(page, "%run -m fluxlite handin Ada Lovelace")
     with page.expect_download(timeout=PATIENCE) as download:
@@ -69,11 +68,7 @@ def test_a_newcomer_plays_comes_back_without_a_network_and_hands_in(visit, site,
     site.stop()
     second = visit()
     page = open_lesson(second, site, "00-start-here")
-    assert record(page)["guesses"] == {"00-B": "a"}
-    stored = cell_of(page, 'guess("00-B")')
-    stored.get_by_text("To play, run this cell again").wait_for(timeout=PATIENCE)
-    assert stored.get_by_text("Guess 00-B").count() == 1
-    run(page, "draw(trained_network())").locator("canvas").first.wait_for(timeout=PATIENCE)
+    shows_the_guess_of_before(page)
     run(page, 'guess("00-B")').get_by_text("● your guess").wait_for(timeout=PATIENCE)
     run(page, "waves = 16_384")
     site.start()
