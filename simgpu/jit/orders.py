@@ -62,7 +62,7 @@ class Turns:
         with np.errstate(all="ignore"):
             for block in self.rng.permutation(self.blocks) if self.rng else self.blocks:
                 warp = np.arange(-(-self.launch.threads // WARP) * WARP) // WARP
-                if self.falls_apart:
+                if self.falls_apart:  # into two parts, each with a number that no other warp's part has
                     warp = 2 * warp + self.rng.integers(2, size=warp.size)
                 together = [warp == each for each in np.unique(warp[: self.launch.threads])]
                 shared: dict[Any, Any] = {}
