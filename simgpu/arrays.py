@@ -271,7 +271,12 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """By this, libraries know an array on a GPU, and what it's like. No card can read at its address."""
+        """By this, libraries know an array on a GPU, and what it's like: its shape, type, strides and stream.
+
+        Its address is nobody's, neither a card's nor the host's (it's above 2**62). So a library that knows the array
+        can't read it: without a card, PyTorch, Numba and CuPy raise an error of their own when they start CUDA. Give
+        them ``x.get()``.
+        """
         address = address_of(self.host_values) % 2**62 + 2**62 if self.size else 0
         kind = self.dtype
         return {
