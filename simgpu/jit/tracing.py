@@ -121,9 +121,8 @@ class Watch:
                 flat = part.flat[self.block - int(lanes.number[0])]
             else:
                 flat = part.flat
-            self._touched[site.source, site.node.lineno].append(
-                (way, part.element_text(place), flat, place, flat[place])
-            )
+            touched = self._touched[site.source, site.node.lineno]
+            touched.append((way, part.element_text(place), flat, place, flat[place]))
 
     def note_line(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
         """The thread has done this line, or begins another round of this loop."""
@@ -134,11 +133,8 @@ class Watch:
                 target = getattr(node, "target", node)
             found = {part.id: variables[part.id] for part in ast.walk(target) if is_stored(part)}
             numbers = [(name, variable.slot) for name, variable in found.items() if isinstance(variable.type, np.dtype)]
-            self._print(
-                source,
-                node,
-                [f"{name} = {self.value_in_thread(lanes, lanes.held[slot].value)}" for name, slot in numbers],
-            )
+            given = [f"{name} = {self.value_in_thread(lanes, lanes.held[slot].value)}" for name, slot in numbers]
+            self._print(source, node, given)
 
     def note_test(self, node: ast.If | ast.While, source: Any, lanes: Any, mask: Any, seen: Any) -> None:
         if self.value_in_thread(lanes, mask.on):

@@ -253,8 +253,6 @@ class Parser:
         found = set()
         while self.word in _QUALIFIERS:
             found.add(self.take())
-            if self.word == "(" and self.tokens[self.at - 1].text == "__launch_bounds__":
-                break
         return found
 
     def is_type(self) -> bool:

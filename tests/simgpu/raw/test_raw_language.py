@@ -184,6 +184,20 @@ def test_warps(body, values):
 
 
 @pytest.mark.parametrize(
+    ("call", "lanes"),
+    [
+        ("__shfl_xor_sync(0xffffffff, x[i], -1)", range(31, -1, -1)), ("__shfl_sync(0xffffffff, x[i], -1)", [31] * 32),
+        ("__shfl_up_sync(0xffffffff, x[i], -1)", [*range(31), 0]),
+        ("__shfl_down_sync(0xffffffff, x[i], 33)", [*range(1, 32), 31]),
+    ],
+)  # fmt: skip
+def test_a_shuffle_looks_at_five_bits_and_stays_in_its_warp(call, lanes):
+    """As PTX has it. x is each thread's number."""
+    expected = [*lanes, *[32 + lane for lane in lanes]]
+    assert run(f"out[i] = {call};", 64, np.arange(64, dtype=np.int32)) == expected
+
+
+@pytest.mark.parametrize(
     ("change", "old", "new"),
     [
         ("Add(p, 3)", 5, 8), ("Sub(p, 3)", 5, 2), ("Max(p, 9)", 5, 9), ("Min(p, 3)", 5, 3), ("And(p, 4)", 5, 4),

@@ -35,7 +35,7 @@ def _commands(name: str) -> Commands:
     row = _ROWS.get(name)
     if row is None:
         return ONE
-    return Commands(row.launches, reads=(row.reads,) * bool(row.reads))
+    return Commands(row.launches, reads=row.waits)
 
 
 def check_operand(name: str, x: Any, device: Any) -> None:
