@@ -547,7 +547,8 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         records.check_call(name, (self.host_values,))
         device = self.device.begin()
         device.compute(getattr(np.ndarray, name), self.host_values, *args)
-        is_last = args[name == "partition"] in (-1, self.ndim - 1)
+        axis = args[1] if name == "partition" else args[0]
+        is_last = axis in (-1, self.ndim - 1)
         commands = ONE if is_last else Commands(3)
         device.launch_function(name, [self.host_values], [], (), {}, commands)
 

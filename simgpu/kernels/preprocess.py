@@ -132,16 +132,16 @@ class Preprocessor:
             return (rest.strip() in self.macros) == (word == "ifdef")
         rest = re.sub(r"\bdefined\s*(\(\s*)?(\w+)(?(1)\s*\))", lambda name: str(int(name[2] in self.macros)), rest)
         text = []
-        for token in self.expand(_words(rest, line)):
-            word = token.text
-            if word[0].isdigit():
-                word = str(int(word.rstrip("uUlL"), 0))
-            elif word.isidentifier():
-                word = str(int(word == "true"))
-            text.append({"&&": " and ", "||": " or ", "!": " not ", "/": "//"}.get(word, word))
         try:
+            for token in self.expand(_words(rest, line)):
+                word = token.text
+                if word[0].isdigit():
+                    word = str(int(word.rstrip("uUlL"), 0))
+                elif word.isidentifier():
+                    word = str(int(word == "true"))
+                text.append({"&&": " and ", "||": " or ", "!": " not ", "/": "//"}.get(word, word))
             return bool(eval("".join(text), {"__builtins__": {}}))  # numbers and signs alone
-        except (SyntaxError, TypeError, ZeroDivisionError):
+        except (SyntaxError, TypeError, ValueError, ZeroDivisionError):
             raise no_translation(line, "this test") from None
 
     def _obey(self, line: Line, word: str, rest: str) -> list[Token]:

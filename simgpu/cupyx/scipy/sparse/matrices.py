@@ -492,7 +492,9 @@ class _Compressed(_spbase):
 
     @has_canonical_format.setter
     def has_canonical_format(self, value: bool) -> None:
-        self._said = {"has_canonical_format": bool(value)} | ({"has_sorted_indices": True} if value else {})
+        self._said = {"has_canonical_format": bool(value)}
+        if value:
+            self._said["has_sorted_indices"] = True
 
     @property
     def has_sorted_indices(self) -> bool:
