@@ -185,6 +185,11 @@ def test_a_wrong_command_line(run, words, why):
     assert status == 2 and not out and told.startswith("usage: python -m simgpu") and told.endswith(f"{why}\n")
 
 
+def test_tests_on_a_card_that_nobody_knows(run):
+    status, _, told = run("-m", "pytest", "-q", "-p", "simgpu.pytest", "--simgpu-like", "Voodoo")
+    assert status == 4 and "no preset for 'Voodoo'" in told and "Traceback" not in told
+
+
 def test_a_files_name_after_an_option_is_not_the_program(run, tmp_path):
     words = ("-m", "simgpu", "--simulated-clock", "--write-baseline", "allowed.txt", "--json", "program.py")
     program = "import cupy\nprint(float(cupy.ones(3).sum()))\n"
