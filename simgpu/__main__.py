@@ -12,6 +12,8 @@ from pathlib import Path
 from .report import baseline_of, json_of, text_of
 from .running import Run, add_options, rules_of, run_program, simulated_time, write_json
 
+_WITHOUT_VALUE = ("--simulated-clock", "-h", "--help", "--")
+
 
 def main(given: Sequence[str] | None = None) -> int:
     """Run the program that the command line names. Returns its exit status."""
@@ -23,12 +25,14 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--simulated-clock", action="store_true", help="the program's `time` is simulated, too")
     parser.add_argument("program", nargs="?")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="what the program finds in sys.argv")
-    # The program is the first file. argparse would give its name to --json, and take the program's options for ours.
-    here = next((n for n, word in enumerate(words) if os.path.isfile(word) and not word.endswith(".json")), len(words))
+    # argparse would give the program's name to --json, and take the program's options for ours.
+    here = _place_of_program(words)
     options, command = parser.parse_args(words[:here]), words[here:]
-    if not command:
-        name = options.program or options.json
-        parser.error(f"there's no file {name!r}" if name else "the following arguments are required: program")
+    name = command[0] if command else options.json
+    if not name:
+        parser.error("the following arguments are required: program")
+    if not command or not os.path.isfile(name):
+        parser.error(f"there's no file {name!r}")
     try:
         run = Run(os.path.basename(command[0]), options.like, _root(command[0]))
     except ValueError as error:
@@ -48,6 +52,25 @@ def main(given: Sequence[str] | None = None) -> int:
     if rules.failures(figures):
         return 3
     return 0
+
+
+def _place_of_program(words: Sequence[str]) -> int:
+    """Which of these words is the program: the first one that's neither an option of ours nor an option's value."""
+    place = 0
+    while place < len(words) and words[place].startswith("-"):
+        option = words[place]
+        place += 1
+        if option in _WITHOUT_VALUE or "=" in option or place == len(words):
+            continue
+        if option == "--json" and not _is_json(words[place]):
+            continue
+        place += 1
+    return place
+
+
+def _is_json(word: str) -> bool:
+    """Whether that's the file that --json writes. Otherwise it's the program, or another option."""
+    return word.endswith(".json") or not (word.startswith("-") or os.path.isfile(word))
 
 
 def _root(program: str) -> Path:

@@ -271,7 +271,12 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """By this, libraries know an array on a GPU, and what it's like. No card can read at its address."""
+        """By this, libraries know an array on a GPU, and what it's like: its shape, type, strides and stream.
+
+        Its address is nobody's, neither a card's nor the host's (it's above 2**62). So a library that knows the array
+        can't read it: without a card, PyTorch, Numba and CuPy raise an error of their own when they start CUDA. Give
+        them ``x.get()``.
+        """
         address = address_of(self.host_values) % 2**62 + 2**62 if self.size else 0
         kind = self.dtype
         return {
@@ -542,7 +547,8 @@ class SimulatedArray(HostReads, Stored, metaclass=_WithCupysNames):
         records.check_call(name, (self.host_values,))
         device = self.device.begin()
         device.compute(getattr(np.ndarray, name), self.host_values, *args)
-        is_last = args[name == "partition"] in (-1, self.ndim - 1)
+        axis = args[1] if name == "partition" else args[0]
+        is_last = axis in (-1, self.ndim - 1)
         commands = ONE if is_last else Commands(3)
         device.launch_function(name, [self.host_values], [], (), {}, commands)
 

@@ -179,7 +179,8 @@ class _Halves(np.ndarray):
         if is_rounded:
             result = np.asarray(getattr(ufunc, method)(*plain, **{**kwargs, "dtype": np.float32}), np.float16)
         else:
-            result = np.asarray(getattr(ufunc, method)(*plain, out=out and np.asarray(out[0]), **kwargs))
+            target = None if out is None else np.asarray(out[0])
+            result = np.asarray(getattr(ufunc, method)(*plain, out=target, **kwargs))
         if out is None:
             return result.view(_Halves)
         out[0][...] = result
@@ -642,7 +643,7 @@ def arg_extreme(function: Callable, a: Any, axis: Any = None, *rest: Any, **kwar
 @_over_axes
 def nan_arg_extreme(function: Callable, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """`np.nanargmax` and `np.nanargmin`: of nothing but NaN, -1. An infinity counts, also next to NaN."""
-    keepdims = bool(keepdims is True)
+    keepdims = keepdims is True
     if a.dtype.kind not in "fc":
         return getattr(np, function.__name__[3:])(a, axis, out, keepdims=keepdims)
     is_nan = np.isnan(a)
@@ -1180,7 +1181,9 @@ def interp(
 
 
 def _ignore_singular() -> Any:
-    return contextlib.suppress(*[np.linalg.LinAlgError] * allowed.singular)
+    if allowed.singular:
+        return contextlib.suppress(np.linalg.LinAlgError)
+    return contextlib.nullcontext()
 
 
 def solve(function: Callable, x: Any, *rest: Any) -> Any:

@@ -35,7 +35,10 @@ def pytest_addoption(parser: Any) -> None:
 def pytest_load_initial_conftests(early_config: Any) -> None:
     global _run
     lines.leave_out(sys.modules["_pytest"])  # it imports for the tests, and isn't theirs
-    _run = Run("these tests", early_config.known_args_namespace.simgpu_like, Path(early_config.rootpath))
+    try:
+        _run = Run("these tests", early_config.known_args_namespace.simgpu_like, Path(early_config.rootpath))
+    except (ValueError, RuntimeError) as error:  # no such card, or CuPy itself is loaded already
+        raise pytest.UsageError(str(error)) from None
 
 
 # -- Tests that didn't reach the GPU -----------------------------------------------------------------------------------

@@ -112,12 +112,11 @@ def _make_it_there(x: np.ndarray) -> str:
         call = "np.zeros_like(a, shape=…)"
     elif x.size > 1 and x.ndim == 2 and np.array_equal(x, np.diag(np.diag(x))):
         call = "np.identity(n, like=a)"
+    elif x.size > 1 and np.array_equal(x.ravel(), np.arange(x.size)):
+        call = "np.arange(n, like=a)"
     else:
-        if x.size > 1 and np.array_equal(x.ravel(), np.arange(x.size)):
-            call = "np.arange(n, like=a)"
-        else:
-            call = ""
-    return call and f" Or make it where the array a is: {call}."
+        return ""
+    return f" Or make it where the array a is: {call}."
 
 
 def order_of(order: Any) -> str:

@@ -94,18 +94,20 @@ def run_program(program: str, args: Sequence[str]) -> int:
     """Run a file as Python does, with its own `__main__`, arguments, folder and traceback. Returns its exit status."""
     path = Path(program).absolute()
     main = ModuleType("__main__")
-    main.__file__, main.__builtins__ = str(path), __builtins__  # type: ignore[attr-defined]
-    sys.modules["__main__"], sys.argv, sys.path[0] = main, [program, *args], str(path.parent)
+    main.__file__ = str(path)
+    main.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = main
+    sys.argv = [program, *args]
+    sys.path[0] = str(path.parent)
     status = 0
     try:
         exec(compile(path.read_bytes(), path, "exec", dont_inherit=True), vars(main))
     except SystemExit as end:
         if isinstance(end.code, int):
             status = end.code
-        else:
-            status = int(end.code is not None)
-        if not isinstance(end.code, (int, type(None))):
+        elif end.code is not None:  # sys.exit("why")
             print(end.code, file=sys.stderr)
+            status = 1
     except BaseException as error:
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename == __file__:

@@ -128,8 +128,9 @@ def einsum(*operands: Any, **kwargs: Any) -> Any:
     """Sums of products, by Einstein's convention."""
     if any(isinstance(x, Stored) for x in operands):
         return np.einsum(*operands, **kwargs)
-    for x in operands[isinstance(operands[0], str) if operands else 0 :]:
-        if isinstance(x, np.ndarray) or isinstance(x, list) and isinstance(operands[0], str):
+    has_text = bool(operands) and isinstance(operands[0], str)  # otherwise the lists are axes
+    for x in operands:
+        if isinstance(x, np.ndarray) or isinstance(x, list) and has_text:
             raise refusal(np.einsum, x, current(), alone=True)
     return asarray(np.einsum(*operands, **kwargs))  # of numbers
 

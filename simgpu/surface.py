@@ -17,7 +17,7 @@ from .words import Missing
 
 # Our modules with CuPy's names, and how CuPy calls them. The longest that fits is the one that counts.
 CUPYS_NAME = {"simgpu.cupyx": "cupyx", "simgpu.jit": "cupyx.jit", "simgpu": "cupy"}
-# What programs asked for and didn't get, as ``cupyx.scipy``, and the lines that requests: only while it's a dict.
+# What programs asked for and didn't get, as ``cupyx.scipy``, and the lines that asked: only while it's a dict.
 requests: dict[str, dict[Line, int]] | None = None
 
 

@@ -36,12 +36,6 @@ class Graph:
             "currently this class cannot be initiated by the user and must be created via stream capture"
         )
 
-    @staticmethod
-    def _of(capture: Capture) -> "Graph":
-        made = object.__new__(Graph)
-        made._device, made._notes, made._nodes = capture.device, capture.notes, capture.nodes
-        return made
-
     def launch(self, stream: Any = None) -> None:
         """Compute all of it once more, on the same memory, in `stream` or in the current one. The host goes on."""
         lanes = self._device.lanes
@@ -96,6 +90,15 @@ class Graph:
         for number in range(1, len(names)):
             lines.append(f'"graph_node_{number - 1}" -> "graph_node_{number}";')
         return "\n".join([*lines, "}"])
+
+
+def graph_of(capture: Capture) -> Graph:
+    """What a capture becomes when it ends."""
+    made = object.__new__(Graph)
+    made._device = capture.device
+    made._notes = capture.notes
+    made._nodes = capture.nodes
+    return made
 
 
 __getattr__ = getter(__name__)

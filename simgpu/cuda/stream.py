@@ -8,7 +8,7 @@ from .. import events
 from ..clocks import WAIT
 from ..words import Missing, in_words
 from .capture import Capture, Note, blocking_capture, follow, refuse_null_stream
-from .graph import Graph
+from .graph import Graph, graph_of
 from .runtime import CUDARuntimeError, card
 
 _numbers = itertools.count(16)
@@ -134,7 +134,7 @@ class Stream:
             raise CUDARuntimeError(901, "operation failed due to a previous error during capture")
         if capture.unjoined:
             raise CUDARuntimeError(904, "capturing stream has unjoined work")
-        return Graph._of(capture)
+        return graph_of(capture)
 
     def is_capturing(self) -> bool:
         """Whether it captures. Raises `RuntimeError` if there will be no graph, because of an error."""

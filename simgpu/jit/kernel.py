@@ -60,7 +60,8 @@ class Simulated:
                 in_step = self.new_launch(self, device, grid, block, args, shared_mem)
                 in_step.show(self.watched)
                 trace = traced(in_step) if traced else None
-                in_step.notes += [trace.note] if trace is not None else []
+                if trace is not None:
+                    in_step.notes.append(trace.note)
                 device.begin()
                 if device.lanes.is_capturing:
                     self._figures = self._captured(in_step, device, grid, block, args, shared_mem)
@@ -175,7 +176,8 @@ class Kernel(Simulated):
                 check(self.name, name, x)
             wrong = ""
             if isinstance(x, Stored) or _is_cupys(x):
-                wrong = f"{name} holds {x.dtype}, which isn't a type of numbers" * (x.dtype.kind not in "biufc")
+                if x.dtype.kind not in "biufc":
+                    wrong = f"{name} holds {x.dtype}, which isn't a type of numbers"
             elif isinstance(x, np.ndarray):
                 wrong = (
                     f"{name} is on the host, an array of shape {x.shape}. A kernel runs {where}. "

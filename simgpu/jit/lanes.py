@@ -280,10 +280,9 @@ class Lanes:
         raise site.wrong(StuckBarrier, what, f"Put {site.words['barrier']} {where}", place)
 
     def warp_barrier(self, mask: Mask, site: Any) -> None:
-        missing = self.going & ~mask.on & np.repeat(mask.warps, WARP, 1)
-        if missing.any():
-            what = f"{self.first_of(missing)}, of the same warp, doesn't come here: this one would wait forever."
-            here = self.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1))
+        if (stuck := self.stuck_in_warp(mask)) is not None:
+            here, missing = stuck
+            what = f"{missing}, of the same warp, doesn't come here: this one would wait forever."
             fix = f"Put {site.words['warp barrier']} where all threads of a warp pass."
             raise site.wrong(StuckBarrier, what, fix, here)
         mask.spend(BARRIER)
@@ -292,6 +291,14 @@ class Lanes:
         if self.meetings is not None:
             self.meetings.whole(self, mask)
         self._begin_step(site)
+
+    def stuck_in_warp(self, mask: Mask) -> tuple[Place, Place] | None:
+        """A thread that's here, and one of its warp that's still running and isn't. None if all of each warp are."""
+        missing = self.going & ~mask.on & np.repeat(mask.warps, WARP, 1)
+        if not missing.any():
+            return None
+        of_these_warps = np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1)
+        return self.first_of(mask.on & of_these_warps), self.first_of(missing)
 
     def part_barrier(self, mask: Mask, bits: Any, site: Any) -> None:
         """The lanes that `bits` names, a mask for each thread, wait for each other."""

@@ -44,9 +44,8 @@ class Launch:
                 raise TooMuch(f"{size:,} along {axis}, and the most is {most:,}", kernel=name)
         if self.blocks >= MOST_BLOCKS:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
-        self.shared_mem = _bytes_of(
-            shared_mem, name, kernel.shared_limit
-        )  # of each block, for jit.shared_memory(dtype, None)
+        # Of each block, for jit.shared_memory(dtype, None).
+        self.shared_mem = _bytes_of(shared_mem, name, kernel.shared_limit)
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
         self.figures.shared_bytes = self.shared_mem
         self.notes: list[Callable[..., Any]] = []  # called at each access of memory

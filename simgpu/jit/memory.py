@@ -153,6 +153,7 @@ def _flat_positions(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site
 
 
 def as_index(x: Any) -> Any:
+    """A number of elements: an int, or an array of int64."""
     if isinstance(x, np.ndarray):
         return x.astype(np.int64)
     return int(x)

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..kernels.numbers import ATOMIC
 from ..words import in_words
 from . import memory
 from .errors import KernelError, NeverWritten, Problem, TooMuch
@@ -271,20 +272,18 @@ def _atomic(operation: str, how: Callable, types: str, does: str, line: str, pri
 
 atomic_add = _atomic("add", np.add, f"{_BITS} float16 float32 float64", "adds `value`", "(x, 0, 4)", "[21  7  2  1]")
 atomic_sub = _atomic("sub", np.subtract, "int32 uint32", "subtracts `value`", "(x, 0, 1)", "[1 7 2 1]")
-atomic_exch = _atomic("exch", lambda old, x: x, f"{_BITS} float32", "puts `value` there", "(x, 0, 4)", "[4 7 2 1]")
+atomic_exch = _atomic("exch", ATOMIC["atomicExch"], f"{_BITS} float32", "puts `value` there", "(x, 0, 4)", "[4 7 2 1]")
 atomic_min = _atomic("min", np.minimum, _BITS, "keeps the smaller", "(x, 0, 4)", "[4 7 2 1]")
 atomic_max = _atomic("max", np.maximum, _BITS, "keeps the larger", "(x, 0, 8)", "[8 7 2 1]")
 atomic_inc = _atomic(
-    "inc", lambda old, top: np.where(old >= top, 0, old + 1),
-    "uint32", "counts up to `value`, then starts at 0", "(x, 0, 6)", "[2 7 2 1]",
+    "inc", ATOMIC["atomicInc"], "uint32", "counts up to `value`, then starts at 0", "(x, 0, 6)", "[2 7 2 1]",
 )  # fmt: skip
 atomic_dec = _atomic(
-    "dec", lambda old, top: np.where((old == 0) | (old > top), top, old - 1),
-    "uint32", "counts down to 0, then starts at `value`", "(x, 0, 6)", "[1 7 2 1]",
+    "dec", ATOMIC["atomicDec"], "uint32", "counts down to 0, then starts at `value`", "(x, 0, 6)", "[1 7 2 1]",
 )  # fmt: skip
 atomic_cas = _atomic(
-    "cas", lambda old, value, new: np.where(old == value, new, old),
-    f"{_BITS} uint16", "puts `alt_value` there if it holds `value`", "(x, 0, 5, 9)", "[9 7 2 1]",
+    "cas", ATOMIC["atomicCAS"], f"{_BITS} uint16", "puts `alt_value` there if it holds `value`", "(x, 0, 5, 9)",
+    "[9 7 2 1]",
 )  # fmt: skip
 atomic_and = _atomic("and", np.bitwise_and, _BITS, "keeps the bits that both have", "(x, 0, 4)", "[4 7 2 1]")
 atomic_or = _atomic("or", np.bitwise_or, _BITS, "sets the bits of `value`", "(x, 0, 2)", "[7 7 2 1]")
@@ -296,7 +295,7 @@ _SHUFFLED = "int32 uint32 int64 uint64 float16 float32 float64"
 
 
 # Which lane each one takes the value from, given its own number, the index, and the width.
-SHUFFLES: dict[str, Callable[[Any, Any, Any], Any]] = {
+_SOURCES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "": lambda lane, by, width: lane // width * width + by % width,
     "_up": lambda lane, by, width: np.where(lane % width >= by, lane - by, lane),
     "_down": lambda lane, by, width: np.where(lane % width + by < width, lane + by, lane),
@@ -324,16 +323,11 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
 
         def run(lanes: Lanes, on: Mask) -> Waiting:
             on.spend(SHUFFLE)
-            lane = np.arange(lanes.width) % WARP
-            given = np.asarray((yield from index(lanes, on))).astype(np.int64)
+            given = yield from index(lanes, on)
             size = np.asarray((yield from width_of(lanes, on))).astype(np.int64)
             check_width(lanes, on, size, site)
-            come = SHUFFLES[way](lane[None], given, size) + (np.arange(lanes.width) - lane)
-            asleep = on.on & ~of_lanes(on.on, come)
-            if asleep.any():
-                what = "the lane that this thread takes the value from doesn't come here, so there is none."
-                fix = "Put the shuffle where all threads of a warp pass."
-                raise site.wrong(NeverWritten, what, fix, lanes.first_of(asleep))
+            come = givers_of(lanes, way, given, size)
+            check_givers(lanes, on, come, site)
             if is_name:
                 givers = lanes.mask(_given_to(on.on, come))
             else:
@@ -354,7 +348,23 @@ def _shuffle(way: str, whose: str, printed: str, unsigned: bool = False) -> Buil
     return Builtin(name, about + _EXAMPLE.format(line=line, printed=printed), build)
 
 
-def check_width(lanes: Lanes, on: Mask, width: np.ndarray, site: Site) -> None:
+def givers_of(lanes: Lanes, way: str, by: Any, width: np.ndarray) -> np.ndarray:
+    """From which place in the block each lane takes its value. A card looks at five bits of `by` (PTX: shfl.sync)."""
+    place = np.arange(lanes.width)
+    lane = place % WARP
+    return _SOURCES[way](lane[None], np.asarray(by).astype(np.int64) % WARP, width) + (place - lane)
+
+
+def check_givers(lanes: Lanes, on: Mask, come: np.ndarray, site: Any) -> None:
+    """Raises `NeverWritten` if a lane would take its value from one that isn't here. `come` says from which."""
+    asleep = on.on & ~of_lanes(on.on, come)
+    if asleep.any():
+        what = "the lane that this thread takes the value from doesn't come here, so there is none."
+        fix = "Put the shuffle where all threads of a warp pass."
+        raise site.wrong(NeverWritten, what, fix, lanes.first_of(asleep))
+
+
+def check_width(lanes: Lanes, on: Mask, width: np.ndarray, site: Any) -> None:
     """Raises `KernelError` for a width, known only now, with which CUDA's result is undefined."""
     bad = on.on & ~np.isin(width, (1, 2, 4, 8, 16, 32))
     if bad.any():

@@ -23,14 +23,19 @@ GIVES_WAY = (0.0, 0.0, 0.2, 0.5)  # how likely, between two accesses: each seed 
 class Warp(Lanes):
     """One warp of a block, or some threads of it, which go their own way until a barrier."""
 
-    finds_races, takes_turns = False, True
+    finds_races = False
+    takes_turns = True
 
     def __init__(self, turns: "Turns", block: int, own: np.ndarray, shared: dict[Any, Any]) -> None:
         super().__init__(turns.launch, block, 1)
         self.top = self.mask(self.top.on & own)
         self.going = self.top.on
-        self.alive, self.shared, self.rng, self.turns = self.top.count, shared, turns.rng, turns
-        self.gives_way, self.notes = turns.gives_way, []
+        self.alive = self.top.count
+        self.shared = shared
+        self.turns = turns
+        self.rng = turns.rng
+        self.gives_way = turns.gives_way
+        self.notes = []
         self.is_waiting = self.is_done = False
         self._steps = turns.launch.steps(self)
 
@@ -52,7 +57,10 @@ class Turns:
     warp = Warp
 
     def __init__(self, launch: Any, seed: int | None) -> None:
-        self.launch, self.blocks, self.gives_way, self.falls_apart = launch, range(launch.blocks), 0.0, False
+        self.launch = launch
+        self.blocks = range(launch.blocks)
+        self.gives_way = 0.0
+        self.falls_apart = False
         self.rng: Any = None if seed is None else np.random.default_rng(seed)
         if self.rng:  # otherwise they come in order
             self.gives_way = float(self.rng.choice(GIVES_WAY))
@@ -62,7 +70,7 @@ class Turns:
         with np.errstate(all="ignore"):
             for block in self.rng.permutation(self.blocks) if self.rng else self.blocks:
                 warp = np.arange(-(-self.launch.threads // WARP) * WARP) // WARP
-                if self.falls_apart:
+                if self.falls_apart:  # into two parts, each with a number that no other warp's part has
                     warp = 2 * warp + self.rng.integers(2, size=warp.size)
                 together = [warp == each for each in np.unique(warp[: self.launch.threads])]
                 shared: dict[Any, Any] = {}

@@ -107,8 +107,13 @@ class Program:
         self.changed: frozenset[str] = frozenset()  # the arguments that it writes
         self.constants = Constants(f"kernel {source.name}", source.name)  # names from outside, as they were
         self._functions: dict[Any, Any] = {}
-        origins = [frozenset([name] * isinstance(kind, ArrayType)) for name, kind in zip(source.parameters, types)]
-        made = Translation(self, source, list(zip(types, origins)), is_device)
+        parameters: list[tuple[Any, frozenset[str]]] = []
+        for name, kind in zip(source.parameters, types):
+            if isinstance(kind, ArrayType):
+                parameters.append((kind, frozenset([name])))
+            else:
+                parameters.append((kind, frozenset()))
+        made = Translation(self, source, parameters, is_device)
         returned = made.variables.get("return", Variable(VOID, -1, frozenset()))
         self.run, self.result, self.result_slot = waiting(made.body), returned.type, returned.slot
 
@@ -279,8 +284,11 @@ class Translation:
         value = self.translate(node.value)
         self.unused = None
         if isinstance(value, Known) and isinstance(value.obj, names.Builtin):
-            text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
-            raise Problem(f"{text} does nothing without (): write {text}({axes})")
+            text = ast.unparse(node.value)
+            call = f"{text}()"
+            if value.obj.name.startswith("grid"):
+                call = f"{text}(1)"
+            raise Problem(f"{text} does nothing without (): write {call}")
         if isinstance(value, Known):
             return Step(VOID, go_on)
         if same(value.type, VOID):

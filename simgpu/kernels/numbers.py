@@ -102,6 +102,7 @@ BINARY: dict[str, Callable] = {
     "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": left_shift, ">>": right_shift,
 }  # fmt: skip
 UNARY: dict[str, Callable] = {"-": np.negative, "+": np.positive, "~": np.invert}
+# How the new value comes from the old one.
 ATOMIC: dict[str, Callable] = {
     "atomicExch": lambda old, value: value,
     "atomicCAS": lambda old, expected, value: np.where(old == expected, value, old),

@@ -253,8 +253,6 @@ class Parser:
         found = set()
         while self.word in _QUALIFIERS:
             found.add(self.take())
-            if self.word == "(" and self.tokens[self.at - 1].text == "__launch_bounds__":
-                break
         return found
 
     def is_type(self) -> bool:
@@ -753,7 +751,7 @@ class Parser:
         if self.follows("("):
             return self.up_to(")")
         if word[:1].isdigit() or word[:1] == "." and word[1:2].isdigit():
-            return Node("number", line, (_number(self.take()),))
+            return Node("number", line, (_number(self.take(), line),))
         if word[:1] == "'" and len(word) > 2:
             return Node("number", line, (_character(self.take()),))
         if word[:1] == '"':
@@ -808,8 +806,8 @@ def _character(text: str) -> Any:
     return np.int8(ord(inner))
 
 
-def _number(text: str) -> Any:
-    """A number as C reads it: its size and its last letters decide its type."""
+def _number(text: str, line: Any) -> Any:
+    """A number as C reads it: its size and its last letters decide its type. Raises `CompileException`."""
     text, is_hex = text.lower(), text[:2] in ("0x", "0X")
     is_binary = text[:2] in ("0b", "0B")
     digits = text.rstrip("ul" if is_hex else "ulf")
@@ -818,10 +816,21 @@ def _number(text: str) -> Any:
         if "f" in ending:
             return np.float32(digits)
         return np.float64(digits)
-    value = int(digits, 16 if is_hex else 2 if is_binary else 8 if digits[0] == "0" else 10)
+    if is_hex:
+        base = 16
+    elif is_binary:
+        base = 2
+    elif digits[0] == "0":
+        base = 8
+    else:
+        base = 10
+    try:
+        value = int(digits, base)
+    except ValueError:
+        raise CompileException(f"{text} isn't a number of C, in base {base}: {line}") from None
     for name in ("int32", "uint32", "int64", "uint64"):
         fits = value <= np.iinfo(name).max and ("l" not in ending or name[-2:] == "64")
         # A decimal number is unsigned only if it says so, or if no other type is large enough.
         if fits and (name[0] == "u" or "u" not in ending) and (name != "uint32" or is_hex or "u" in ending):
             return np.dtype(name).type(value)
-    raise OverflowError(f"{text} is too large for a number in C")
+    raise CompileException(f"{text} is too large for a number of C: {line}")

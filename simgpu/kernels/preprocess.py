@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..words import many
+
 
 class CompileException(Exception):
     """CUDA's compiler would refuse this (`cupy.cuda.compiler.CompileException`)."""
@@ -49,7 +51,7 @@ _WORDS = {"and": "&&", "or": "||", "not": "!"}
 # Headers whose names we know anyway.
 _KNOWN_HEADERS = re.compile(
     r"(cupy/)?(complex|complex/.*|carray|atomics|hip_workaround|cuda_workaround|float16|math_constants)(\.cuh|\.h)?|c?(math|stdint|float|limits|"
-    r"stdio|stdlib|stddef|assert|string)(\.h)?|cu(Complex|da_runtime|da|da_fp16|da_runtime_api)\.h|math_constants\.h|"
+    r"stdio|stdlib|stddef|assert|string)(\.h)?|cu(Complex|da_runtime|da|da_fp16|da_runtime_api)\.h|"
     r"device_launch_parameters\.h|cuda/std/(complex|limits|cstdint|cmath|type_traits)|type_traits|vector_types\.h|"
     r"thrust/complex\.h|cuda_device_runtime_api\.h|vector_functions\.h|sm_\w+\.h|device_functions\.h"
 )
@@ -130,16 +132,16 @@ class Preprocessor:
             return (rest.strip() in self.macros) == (word == "ifdef")
         rest = re.sub(r"\bdefined\s*(\(\s*)?(\w+)(?(1)\s*\))", lambda name: str(int(name[2] in self.macros)), rest)
         text = []
-        for token in self.expand(_words(rest, line)):
-            word = token.text
-            if word[0].isdigit():
-                word = str(int(word.rstrip("uUlL"), 0))
-            elif word.isidentifier():
-                word = str(int(word == "true"))
-            text.append({"&&": " and ", "||": " or ", "!": " not ", "/": "//"}.get(word, word))
         try:
+            for token in self.expand(_words(rest, line)):
+                word = token.text
+                if word[0].isdigit():
+                    word = str(int(word.rstrip("uUlL"), 0))
+                elif word.isidentifier():
+                    word = str(int(word == "true"))
+                text.append({"&&": " and ", "||": " or ", "!": " not ", "/": "//"}.get(word, word))
             return bool(eval("".join(text), {"__builtins__": {}}))  # numbers and signs alone
-        except (SyntaxError, TypeError, ZeroDivisionError):
+        except (SyntaxError, TypeError, ValueError, ZeroDivisionError):
             raise no_translation(line, "this test") from None
 
     def _obey(self, line: Line, word: str, rest: str) -> list[Token]:
@@ -197,10 +199,14 @@ class Preprocessor:
             given = [[]]
         if names and names[-1] == "...":
             rest = given[len(names) - 1 :]
-            joined = [token for k, part in enumerate(rest) for token in (*[Token(",", body[0].line)] * (k > 0), *part)]
+            joined: list[Token] = []
+            for k, part in enumerate(rest):
+                if k:
+                    joined.append(Token(",", body[0].line))
+                joined += part
             names, given = [*names[:-1], "__VA_ARGS__"], [*given[: len(names) - 1], joined]
         if len(names) != len(given):
-            raise CompileException(f"a macro takes {len(names)} arguments, got {len(given)}: {body[0].line}")
+            raise CompileException(f"a macro takes {many(len(names), 'argument')}, got {len(given)}: {body[0].line}")
         own = dict(zip(names, given))
         found: list[Token] = []
         for k, token in enumerate(body):

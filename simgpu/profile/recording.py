@@ -63,12 +63,15 @@ class LineCosts:
     place: Line = ("", 0)
 
     def add(self, event: Event) -> None:
-        self.launches += event.times * (event.kind in (events.LAUNCH, events.GRAPH))
-        self.waits += event.times * (event.kind == events.SYNCHRONIZE)
-        if event.kind in _COPIES:
+        if event.kind in (events.LAUNCH, events.GRAPH):
+            self.launches += event.times
+        elif event.kind == events.SYNCHRONIZE:
+            self.waits += event.times
+        elif event.kind in _COPIES:
             self.copies += event.times
             self.bytes += event.bytes
-            self.implicit += event.times * (not event.explicit)
+            if not event.explicit:
+                self.implicit += event.times
         if event.span is None:
             self.seconds = None
         elif self.seconds is not None and _LANES.get(event.kind) != "host":
@@ -148,8 +151,10 @@ class Lines(list):
             counts = [f"{number:,}" for number in (costs.launches, costs.copies, costs.bytes, costs.waits)]
             time = "not visible" if costs.seconds is None else duration(costs.seconds)
             rows.append((*counts, time, costs.line))
-        left = len(self) - MOST_LINES
-        return "\n".join(as_table(rows) + [f"and {left:,} more lines"] * (left > 0))
+        shown = as_table(rows)
+        if len(self) > MOST_LINES:
+            shown.append(f"and {len(self) - MOST_LINES:,} more lines")
+        return "\n".join(shown)
 
 
 @dataclass(repr=False, eq=False)

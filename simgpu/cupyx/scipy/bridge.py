@@ -58,6 +58,13 @@ class Row(NamedTuple):
             return self.takes[: self.takes.index("*")]
         return tuple(name for name in self.takes if name[0] != "*")
 
+    @property
+    def waits(self) -> tuple[int, ...]:
+        """The bytes of each read that the host waits for, as in `Commands`."""
+        if self.reads:
+            return (self.reads,)
+        return ()
+
 
 class Wrapped:
     """Something on a GPU that isn't an array, such as a sparse matrix: it has a counterpart in SciPy."""
@@ -134,9 +141,8 @@ class Call:
         self.device = self.device.begin()
         if self.device.instead is not None:
             return self.device.instead(function, *args, **kwargs)
-        with np.errstate(
-            all="ignore"
-        ):  # not by `device.compute`, since SciPy may call functions that compute here, too
+        # Not by `device.compute`, since SciPy may call functions that compute here, too.
+        with np.errstate(all="ignore"):
             return function(*args, **kwargs)
 
     def ours(self, result: Any, made: list[Any] | None = None) -> Any:
@@ -289,7 +295,7 @@ def _commands(row: Row, given: dict) -> Commands:
     found = row.launches if isinstance(row.launches, int) else COUNTS[row.launches](given)
     if isinstance(found, Commands):
         return found
-    return Commands(found, reads=(row.reads,) * bool(row.reads))
+    return Commands(found, reads=row.waits)
 
 
 def _of_any_number(name: str, row: Row, scipys: Callable) -> Callable:

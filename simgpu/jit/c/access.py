@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels import numbers
 from ...kernels.parse import Node, Pointer, c_name, no_translation
 from ...kernels.preprocess import CompileException, Line
 from ..lanes import Lanes, Mask
@@ -34,8 +35,8 @@ class Access(Expressions):
         try:
             variable = self.find(name, line)
         except CompileException:
-            if name in functions.CONSTANTS:
-                return known(functions.CONSTANTS[name])
+            if name in numbers.CONSTANTS:
+                return known(numbers.CONSTANTS[name])
             if name in _AXES:
                 return _axes_of(name)
             raise
@@ -155,7 +156,7 @@ class Access(Expressions):
         if isinstance(place, (InMemory, InField)):
             self.program.stored |= place.origin
             if isinstance(place, InMemory):
-                place.site.adds = sign in ("+", "-") and bool(sign)
+                place.site.adds = sign in ("+", "-")
         if not sign:
             value = self.first_value(place.type, right, line)
             if isinstance(place, InVariable):

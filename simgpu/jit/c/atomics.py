@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from ...kernels import numbers
 from ...kernels.parse import Node, c_name
 from ...kernels.preprocess import CompileException
 from .. import memory
@@ -15,19 +13,17 @@ from .functions import BUILTINS
 from .places import InMemory, Registers
 from .terms import Term, converted, decayed, is_pointer
 
-# How the new value comes from the old one, and the types that a card has it for.
-_HOW: dict[str, tuple[Callable, str]] = {
-    "Add": (np.add, "iIQefd"), "Sub": (np.subtract, "iI"), "Max": (np.maximum, "iIqQ"),
-    "Min": (np.minimum, "iIqQ"), "And": (np.bitwise_and, "iIQ"), "Or": (np.bitwise_or, "iIQ"),
-    "Xor": (np.bitwise_xor, "iIQ"), "Exch": (lambda old, value: value, "iIQf"),
-    "Inc": (lambda old, value: np.where(old >= value, np.uint32(0), old + np.uint32(1)), "I"),
-    "Dec": (lambda old, value: np.where((old == 0) | (old > value), value, old - np.uint32(1)), "I"),
-    "CAS": (lambda old, compare, value: np.where(old == compare, value, old), "iIQH"),
+# The types that a card has each of them for.
+_TYPES = {
+    "atomicAdd": "iIQefd", "atomicSub": "iI", "atomicMax": "iIqQ", "atomicMin": "iIqQ", "atomicAnd": "iIQ",
+    "atomicOr": "iIQ", "atomicXor": "iIQ", "atomicExch": "iIQf", "atomicInc": "I", "atomicDec": "I",
+    "atomicCAS": "iIQH",
 }  # fmt: skip
 
 
 def _atomic(t: Any, line: Any, name: str, args: list[Node]) -> Term:
-    how, types = _HOW[name.removeprefix("atomic").removesuffix("_block").removesuffix("_system")]
+    operation = name.removesuffix("_block").removesuffix("_system")
+    how, types = numbers.ATOMIC[operation], _TYPES[operation]
     count = 3 if "CAS" in name else 2
     if len(args) != count:
         raise CompileException(f"{name} takes {count} arguments, got {len(args)}: {line}")
@@ -61,4 +57,4 @@ def _atomic(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     return Term(kind, change)
 
 
-BUILTINS.update((f"atomic{name}{where}", _atomic) for name in _HOW for where in ("", "_block", "_system"))
+BUILTINS.update((f"{name}{where}", _atomic) for name in _TYPES for where in ("", "_block", "_system"))

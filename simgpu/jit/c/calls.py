@@ -9,6 +9,7 @@ import numpy as np
 from ...kernels import numbers
 from ...kernels.parse import Function, Node, Pointer, Reference, c_name, no_translation
 from ...kernels.preprocess import CompileException, Line
+from ...words import many
 from ..lanes import NOBODY, Lanes, Mask
 from ..memory import Ref
 from . import atomics, functions, overloads  # noqa: F401
@@ -39,8 +40,8 @@ class Calls(Access):
         is_cudas = name in functions.BUILTINS or numbers.is_known(name)
         fitting = [function for function in several if function.takes(len(args))]
         if not fitting and not is_cudas:
-            counts = len(several[0].parameters)
-            raise CompileException(f"{name} takes {counts} arguments, got {len(args)}: {line}")
+            takes = many(len(several[0].parameters), "argument")
+            raise CompileException(f"{name} takes {takes}, got {len(args)}: {line}")
         if len(fitting) == 1 and not is_cudas:
             return fitting[0]
         found = overloads.fitting(fitting, [decayed(self.value(arg)).type for arg in args])

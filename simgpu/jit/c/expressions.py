@@ -12,10 +12,9 @@ from ...kernels import numbers
 from ...kernels.parse import Deduced, Named, Node, Pointer, Reference, c_name, no_translation
 from ...kernels.preprocess import CompileException, Line
 from .. import flow
-from ..lanes import Lanes, Mask
+from ..lanes import Lanes, Mask, where
 from ..types import BOOL, same
 from ..values import Value
-from . import functions
 from .places import viewed
 from .terms import (
     NULL,
@@ -116,7 +115,7 @@ class Expressions(TypeNames):
         site = self.site(line)
 
         def merge(on: Any, a: Any, b: Any) -> Any:
-            return functions.chosen(on, a, b, site)
+            return where(on, a, b, site)
 
         found = flow.choose(as_value(condition), as_value(x), as_value(y), merge)
         return Term(kind, found.run, None, x.origin | y.origin)
@@ -130,12 +129,10 @@ class Expressions(TypeNames):
         if isinstance(kind, StructType) and isinstance(first, list):
             return self.struct_of(kind, first, line)
         if isinstance(first, list):
+            if not first and isinstance(kind, np.dtype):
+                return known(kind.type(0))
             if not first:
-                return (
-                    Term(kind, lambda lanes, mask: zero_of(kind))
-                    if not isinstance(kind, np.dtype)
-                    else known(kind.type(0))
-                )
+                return Term(kind, lambda lanes, mask: zero_of(kind))
             return self.first_value(kind, first[0], line)
         return converted(self.value(first), kind, line)
 

@@ -10,26 +10,25 @@ import numpy as np
 from ...kernels import numbers
 from ...kernels.parse import Node, c_name, no_translation
 from ...kernels.preprocess import CompileException
-from ..errors import KernelError, NeverWritten, OutOfBounds, StuckBarrier
-from ..lanes import BARRIER, FUNCTION, OPERATION, SHUFFLE, WARP, Lanes, Mask, where
-from ..names import SHUFFLES, check_width, of_lanes
+from ...words import many
+from ..errors import KernelError, OutOfBounds, StuckBarrier
+from ..lanes import BARRIER, FUNCTION, OPERATION, SHUFFLE, WARP, Lanes, Mask
+from ..memory import as_index
+from ..names import FULL_WARP, check_givers, check_width, givers_of, of_lanes
 from ..types import INT, UINT
 from ..warps import check_part
 from .places import InMemory, Place, Registers
 from .source import VECTORS, CSite
-from .terms import StructType, Term, as_offset, computed, converted, decayed, is_pointer, known, truth
+from .terms import StructType, Term, computed, converted, decayed, is_pointer, known, truth
 
-FULL_WARP = 0xFFFFFFFF
 MOST_PRINTED = 64  # lines of one printf
 Build = Callable[..., Term]
 BUILTINS: dict[str, Build] = {}
-CONSTANTS = numbers.CONSTANTS
-chosen = where
 
 
 def inside(lanes: Lanes, mask: Mask, index: Any, length: int, name: str, site: CSite) -> Any:
     """An index along an axis of an array, of this length. Raises `OutOfBounds`."""
-    at = as_offset(index)
+    at = as_index(index)
     if isinstance(at, int):
         if 0 <= at < length:
             return index
@@ -70,7 +69,10 @@ def builtin(*names: str) -> Callable[[Build], Build]:
 
 def _values(t: Any, line: Any, name: str, args: list[Node], least: int, most: int | None = None) -> list[Term]:
     if not least <= len(args) <= (most or least):
-        raise CompileException(f"{name} takes {least} arguments, got {len(args)}: {line}")
+        takes = many(least, "argument")
+        if most:
+            takes = f"{least} or {many(most, 'argument')}"
+        raise CompileException(f"{name} takes {takes}, got {len(args)}: {line}")
     return [decayed(t.value(arg)) for arg in args]
 
 
@@ -146,10 +148,9 @@ def _together(t: Any, given: Term, line: Any, what: str) -> Callable[[Lanes, Mas
         def check_whole(lanes: Lanes, mask: Mask) -> None:
             if mask.count == lanes.alive:
                 return
-            missing = lanes.going & ~mask.on & np.repeat(mask.warps, WARP, 1)
-            if missing.any():
-                text = f"the mask names all lanes, and {lanes.first_of(missing)} doesn't come here."
-                here = lanes.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1))
+            if (stuck := lanes.stuck_in_warp(mask)) is not None:
+                here, missing = stuck
+                text = f"the mask names all lanes, and {missing} doesn't come here."
                 raise site.wrong(StuckBarrier, text, f"Put {what} where all threads of a warp pass.", here)
 
         return check_whole
@@ -170,21 +171,15 @@ def _shuffle(t: Any, line: Any, name: str, args: list[Node]) -> Term:
         raise CompileException(f"{name} doesn't take {c_name(value.type)}: {line}")
     run_value, run_by = converted(value, kind, line).run, converted(by, INT, line).run
     width = converted(rest[0] if rest else known(np.int32(WARP)), INT, line).run
-    site, way = t.site(line), SHUFFLES[_SHUFFLED[name]]
+    site, way = t.site(line), _SHUFFLED[name]
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         mask.spend(SHUFFLE)
         check(lanes, mask)
-        lane = np.arange(lanes.width) % WARP
         size = np.asarray(width(lanes, mask)).astype(np.int64)
         check_width(lanes, mask, size, site)
-        come = way(lane[None], np.asarray(run_by(lanes, mask)).astype(np.int64), size) + (np.arange(lanes.width) - lane)
-        come = np.clip(come, 0, lanes.width - 1)
-        asleep = mask.on & ~of_lanes(mask.on, come)
-        if asleep.any():
-            what = "the lane that this thread takes the value from doesn't come here, so there is none."
-            fix = "Put the shuffle where all threads of a warp pass."
-            raise site.wrong(NeverWritten, what, fix, lanes.first_of(asleep))
+        come = givers_of(lanes, way, run_by(lanes, mask), size)
+        check_givers(lanes, mask, come, site)
         return of_lanes(np.asarray(run_value(lanes, mask)), come)
 
     return Term(kind, run)
@@ -263,7 +258,7 @@ def _make_vector(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     dtype, count = VECTORS[name[5:]]
     kind = StructType(name[5:], tuple((axis, np.dtype(dtype)) for axis in "xyzw"[:count]))
     if len(args) != count:
-        raise CompileException(f"{name} takes {count} arguments, got {len(args)}: {line}")
+        raise CompileException(f"{name} takes {many(count, 'argument')}, got {len(args)}: {line}")
     return t.struct_of(kind, args, line)
 
 
@@ -301,7 +296,7 @@ def _cu_convert(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     return converted(_values(t, line, name, args, 1)[0], kind, line)
 
 
-# -- Bits and integers -----------------------------------------------------------------------------
+# -- Bits, and functions of certain types -----------------------------------------------------------------------------
 
 _VIEWS = {
     "__float_as_int": "fi", "__int_as_float": "if", "__float_as_uint": "fI", "__uint_as_float": "If",
@@ -338,8 +333,8 @@ def _first_bit(x: Any) -> Any:
     return np.where(x == 0, 0, 8 * x.dtype.itemsize - _leading_zeros(low)).astype(np.int32)[()]
 
 
-# The operands' type, the result's, and what it computes.
-_INTEGERS: dict[str, tuple[str, str, Callable]] = {
+# Functions of certain types: those of the operands, the result's, and what they compute.
+_TYPED: dict[str, tuple[str, str, Callable]] = {
     "__clz": ("I", "i", _leading_zeros), "__clzll": ("Q", "i", _leading_zeros), "__ffs": ("I", "i", _first_bit),
     "__ffsll": ("Q", "i", _first_bit), "__brev": ("I", "I", _reversed_bits), "__popcll": ("Q", "i", np.bitwise_count),
     "__mul24": ("ii", "i", np.multiply), "__umul24": ("II", "I", np.multiply),
@@ -378,9 +373,9 @@ def _high_half(x: Any, y: Any) -> Any:
     return (x >> half) * (y >> half) + (first >> half) + (second >> half)
 
 
-@builtin(*_INTEGERS)
-def _integers(t: Any, line: Any, name: str, args: list[Node]) -> Term:
-    kinds, out, compute = _INTEGERS[name]
+@builtin(*_TYPED)
+def _typed(t: Any, line: Any, name: str, args: list[Node]) -> Term:
+    kinds, out, compute = _TYPED[name]
     terms = [converted(term, np.dtype(k), line) for k, term in zip(kinds, _values(t, line, name, args, len(kinds)))]
     to = np.dtype(out)
     return computed(to, terms, lambda *values: numbers.cast(np.asarray(compute(*values))[()], to))

@@ -21,14 +21,13 @@ from ..errors import KernelError, TooMuch
 from ..lanes import Lanes
 from ..launch import Launch
 from ..memory import Memory, Part, Ref
-from ..names import SHARED_LIMIT
+from ..names import DYNAMIC, SHARED_LIMIT
 from ..races import Log
 from .places import limits, shared_array
 from .source import CSite
 from .terms import NULL, StructType, dtype_in_memory
 
 _BYTES = "?bB"
-_DYNAMIC = "as large as the launch says"
 
 
 class CLaunch(Launch):
@@ -151,7 +150,7 @@ class CLaunch(Launch):
             has = f"{variable.name} holds {own}, and the kernel's parameter is {variable.type}"
             raise TypeError(
                 f"kernel {self.source.name}: {has}: a card would take its bytes for other numbers. Make it "
-                f"{variable.name}.astype({'np.' + leaf.name!s}), or change the kernel."
+                f"{variable.name}.astype(np.{leaf.name}), or change the kernel."
             )
 
     def _part(self, name: str, x: Any, dtype: np.dtype) -> Part:
@@ -207,12 +206,12 @@ class CLaunch(Launch):
     def dynamic_shared(self, lanes: Lanes, key: Any, name: str, kind: Any) -> Ref:
         """``extern __shared__``: all of these have one beginning."""
         dtype = dtype_in_memory(kind)
-        if _DYNAMIC not in lanes.shared:
+        if DYNAMIC not in lanes.shared:
             count = self.shared_mem // dtype.itemsize
-            lanes.shared[_DYNAMIC] = shared_array(lanes, (_DYNAMIC, "first"), name, kind, (count,), True)
-        whole = lanes.shared[_DYNAMIC].part
+            lanes.shared[DYNAMIC] = shared_array(lanes, (DYNAMIC, "first"), name, kind, (count,), True)
+        whole = lanes.shared[DYNAMIC].part
         if whole.flat.dtype == dtype:
-            lanes.shared[key] = lanes.shared[_DYNAMIC]
+            lanes.shared[key] = lanes.shared[DYNAMIC]
         else:
             lanes.shared[key] = Ref(self.as_type(lanes, whole, dtype)._replace(name=name), 0, 0)
         return lanes.shared[key]

@@ -14,10 +14,10 @@ import numpy as np
 from .. import memory
 from ..errors import KernelError, NeverWritten, OutOfBounds
 from ..lanes import NOBODY, Lanes, Mask, where
-from ..memory import Memory, Part, Reach, Ref
+from ..memory import Memory, Part, Reach, Ref, as_index
 from ..races import Log
 from .source import CSite
-from .terms import StructType, Term, as_offset, dtype_in_memory, from_memory, to_memory
+from .terms import StructType, Term, dtype_in_memory, from_memory, to_memory
 
 _MOST_KNOWN = 1024
 
@@ -298,4 +298,4 @@ def viewed(lanes: Lanes, ref: Ref, kind: Any, site: CSite) -> Ref:
     if np.any(np.asarray(begin) % dtype.itemsize):
         what = f"this address isn't a multiple of {dtype.itemsize} bytes, where a {dtype} begins: misaligned address."
         raise site.wrong(KernelError, what, "", lanes.first_of(lanes.going))
-    return Ref(lanes.launch.as_type(lanes, part, dtype), 0, as_offset(begin // dtype.itemsize))
+    return Ref(lanes.launch.as_type(lanes, part, dtype), 0, as_index(begin // dtype.itemsize))

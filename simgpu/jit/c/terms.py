@@ -13,7 +13,7 @@ from ...kernels import numbers
 from ...kernels.parse import Pointer, c_name, no_translation
 from ...kernels.preprocess import CompileException
 from ..lanes import FUNCTION, OPERATION, Lanes, Mask
-from ..memory import Ref
+from ..memory import Ref, as_index
 from ..types import BOOL, SIZE, same
 
 Run = Callable[[Lanes, Mask], Any]
@@ -71,8 +71,7 @@ def known(number: Any) -> Term:
 def dtype_in_memory(kind: Any) -> np.dtype:
     """How this type lies in memory."""
     if isinstance(kind, StructType):
-        found = np.dtype([(name, dtype_in_memory(part)) for name, part in kind.fields], align=True)
-        return found
+        return np.dtype([(name, dtype_in_memory(part)) for name, part in kind.fields], align=True)
     if isinstance(kind, Pointer):
         return np.dtype("uint64")
     if isinstance(kind, Array):
@@ -222,13 +221,6 @@ def binary(sign: str, x: Term, y: Term, line: Any) -> Term:
     return computed(result, parts, _QUICK.get(sign, numbers.BINARY[sign]), cost)
 
 
-def as_offset(value: Any) -> Any:
-    """A number of elements: an int, or an array of int64."""
-    if isinstance(value, np.ndarray):
-        return value.astype(np.int64)
-    return int(value)
-
-
 def elements(kind: Any) -> int:
     """How many elements of memory one of this type has."""
     if isinstance(kind, Array):
@@ -255,7 +247,7 @@ def moved(pointer: Term, index: Term, line: Any, sign: int = 1) -> Term:
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         ref = base(lanes, mask)
-        offset = as_offset(by(lanes, mask))
+        offset = as_index(by(lanes, mask))
         return Ref(ref.part, 0, ref.offset + (offset if step == 1 else offset * step))
 
     return Term(pointer.type, run, None, pointer.origin)

@@ -27,11 +27,11 @@ def shared_strided(out, step):
 
 
 @jit.rawkernel()
-def shared_doubles(out):
-    tile = jit.shared_memory(np.float64, 64)
+def shared_doubles(out, step):
+    tile = jit.shared_memory(np.float64, 1024)
     t = int(jit.threadIdx.x)
-    tile[t] = 1.0
-    out[t] = tile[t]
+    tile[t * step] = 1.0
+    out[t] = tile[t * step]
 
 
 @jit.rawkernel()
@@ -132,7 +132,16 @@ def test_bank_conflicts_of_a_warp(step, conflicts):
 
 
 def test_eight_bytes_side_by_side_have_no_conflict():
-    assert figures(shared_doubles, 1, 64, np.zeros(64)).conflicts == 0
+    assert figures(shared_doubles, 1, 64, np.zeros(64), 1).conflicts == 0
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 16])
+@pytest.mark.parametrize(("kernel", "dtype"), [(shared_strided, np.float32), (shared_doubles, np.float64)])
+def test_a_trace_speaks_of_banks_where_the_figures_count_conflicts(kernel, dtype, step):
+    touches = kernel.trace(1, 32, (fl.gpu(np.zeros(32, dtype), dtype=None), step))
+    in_shared = [touch for touch in touches if touch.is_shared]
+    assert len(in_shared) == 2 and sum(touch.conflicts for touch in in_shared) == kernel.figures.conflicts
+    assert ("they meet at the same banks" in repr(touches)) == bool(kernel.figures.conflicts)
 
 
 def test_divergence_is_of_warps():

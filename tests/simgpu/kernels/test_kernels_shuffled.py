@@ -200,6 +200,16 @@ def torn(x, out):
         out[0] = x[0] - x[1]
 
 
+@jit.rawkernel()
+def tickets(counter, first, last):
+    """Each thread takes nine numbers, and notes the first and the last one."""
+    t = int(jit.threadIdx.x)
+    first[t] = jit.atomic_add(counter, 0, 1)
+    for _ in range(7):
+        jit.atomic_add(counter, 0, 1)
+    last[t] = jit.atomic_add(counter, 0, 1)
+
+
 def arrays(size=128, outputs=2):
     return simgpu.asarray(np.arange(size, dtype=np.float32)), simgpu.asarray(np.zeros(outputs, np.float32))
 
@@ -241,6 +251,19 @@ def test_a_warp_gives_way_between_two_accesses():
             torn.shuffled(seed)[1, 64](x, out)
         seen |= set(re.findall(r"out\[0\] is 0.0 with the warps in order, and (.*) in another", str(error.value)))
     assert seen and seen <= {"1.0", "-1.0"}
+
+
+def test_warps_go_on_or_give_way_whole_or_in_two_parts():
+    seen = set()
+    for seed in range(2 * SEEDS):
+        counter, first, last = (simgpu.asarray(np.zeros(size, np.int32)) for size in (1, 96, 96))
+        tickets.shuffled(seed)[1, 96](counter, first, last)
+        together = first.get()[:, None] < last.get()  # so do two threads of which neither is done before the other
+        together &= together.T
+        of_one_warp = np.repeat(np.repeat(np.eye(3, dtype=bool), WARP, 0), WARP, 1)
+        seen.add((bool(together[~of_one_warp].any()), bool(together[of_one_warp].all())))
+    # Threads of two warps run side by side only where warps give way, and those of one may part in either case.
+    assert seen >= {(False, True), (False, False), (True, False)}, seen
 
 
 def test_without_a_race_all_orders_give_the_same():

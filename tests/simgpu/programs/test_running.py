@@ -177,11 +177,30 @@ def test_what_is_not_simulated_says_so(run):
 @pytest.mark.parametrize(
     ("words", "why"),
     [("nothing.py", "there's no file 'nothing.py'"), ("", "the following arguments are required: program"),
+     ("nothing.py program.py", "there's no file 'nothing.py'"), ("--baseline", "--baseline: expected one argument"),
      ("--json nothing.json", "no file 'nothing.json'"), ("--like Voodoo program.py", "no preset for 'Voodoo'")],
 )  # fmt: skip
 def test_a_wrong_command_line(run, words, why):
     status, out, told = run("-m", "simgpu", *words.split())
     assert status == 2 and not out and told.startswith("usage: python -m simgpu") and told.endswith(f"{why}\n")
+
+
+def test_tests_on_a_card_that_nobody_knows(run):
+    status, _, told = run("-m", "pytest", "-q", "-p", "simgpu.pytest", "--simgpu-like", "Voodoo")
+    assert status == 4 and "no preset for 'Voodoo'" in told and "Traceback" not in told
+
+
+def test_a_files_name_after_an_option_is_not_the_program(run, tmp_path):
+    words = ("-m", "simgpu", "--simulated-clock", "--write-baseline", "allowed.txt", "--json", "program.py")
+    program = "import cupy\nprint(float(cupy.ones(3).sum()))\n"
+    for _ in "once", "and when the file is there":
+        status, out, _ = run(*words, program=program)
+        assert (status, out) == (0, "3.0\n")
+    assert "waits program.py: print(" in (tmp_path / "allowed.txt").read_text()
+    strict = ("-m", "simgpu", "--fail-on", "waits")
+    assert run(*strict, "program.py", program=program)[0] == 3
+    status, out, told = run(*strict, "--baseline", "allowed.txt", "program.py", program=program)
+    assert (status, out) == (0, "3.0\n") and "1 more that don't count here" in told
 
 
 TESTS = """

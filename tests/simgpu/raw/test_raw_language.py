@@ -184,6 +184,20 @@ def test_warps(body, values):
 
 
 @pytest.mark.parametrize(
+    ("call", "lanes"),
+    [
+        ("__shfl_xor_sync(0xffffffff, x[i], -1)", range(31, -1, -1)), ("__shfl_sync(0xffffffff, x[i], -1)", [31] * 32),
+        ("__shfl_up_sync(0xffffffff, x[i], -1)", [*range(31), 0]),
+        ("__shfl_down_sync(0xffffffff, x[i], 33)", [*range(1, 32), 31]),
+    ],
+)  # fmt: skip
+def test_a_shuffle_looks_at_five_bits_and_stays_in_its_warp(call, lanes):
+    """As PTX has it. x is each thread's number."""
+    expected = [*lanes, *[32 + lane for lane in lanes]]
+    assert run(f"out[i] = {call};", 64, np.arange(64, dtype=np.int32)) == expected
+
+
+@pytest.mark.parametrize(
     ("change", "old", "new"),
     [
         ("Add(p, 3)", 5, 8), ("Sub(p, 3)", 5, 2), ("Max(p, 9)", 5, 9), ("Min(p, 3)", 5, 3), ("And(p, 4)", 5, 4),
@@ -206,6 +220,7 @@ def test_printf_and_assert(capsys):
 @pytest.mark.parametrize(
     ("body", "text"),
     [
+        ("#if 1.5\n#endif", "this test can't be translated to NumPy: line 4 of the code, #if 1.5"),
         ("out[i] = 1;\ngoto end;", "goto can't be translated to NumPy: line 5 of the code, goto end;"),
         ("out[i] = curand_uniform(x);", "the function curand_uniform|takes numbers"),
         ("static int v = 1;", "a static variable"), ("out[i] = (1;", "where"), ("int v[2] = x$", "where"),
@@ -229,6 +244,10 @@ def test_what_cant_be_translated_says_the_line(body, text):
         ("long long v; atomicAdd(&v, 1);", r"atomicAdd doesn't take long long\*"),
         ("out[i] = __shfl(x[i], 0);", "write __shfl_sync"), ("float3 v; out[i] = v.w;", "float3 has no field w"),
         ("*i = 1;", r"\* takes a pointer, got int"), ("out[i] = fabs(x);", "fabs takes numbers"),
+        ("out[i] = 09;", "09 isn't a number of C, in base 8: line 4"),
+        ("out[i] = 99999999999999999999;", "99999999999999999999 is too large for a number of C: line 4"),
+        ("out[i] = __shfl_sync(-1, x[i]);", "__shfl_sync takes 3 or 4 arguments, got 2: line 4"),
+        ("out[i] = __ldg(x, 1);", "__ldg takes 1 argument, got 2: line 4"),
     ],
 )  # fmt: skip
 def test_what_nvidias_compiler_refuses(body, text):

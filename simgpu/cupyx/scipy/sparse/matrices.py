@@ -35,7 +35,7 @@ def _commands(name: str) -> Commands:
     row = _ROWS.get(name)
     if row is None:
         return ONE
-    return Commands(row.launches, reads=(row.reads,) * bool(row.reads))
+    return Commands(row.launches, reads=row.waits)
 
 
 def check_operand(name: str, x: Any, device: Any) -> None:
@@ -492,7 +492,9 @@ class _Compressed(_spbase):
 
     @has_canonical_format.setter
     def has_canonical_format(self, value: bool) -> None:
-        self._said = {"has_canonical_format": bool(value)} | ({"has_sorted_indices": True} if value else {})
+        self._said = {"has_canonical_format": bool(value)}
+        if value:
+            self._said["has_sorted_indices"] = True
 
     @property
     def has_sorted_indices(self) -> bool:

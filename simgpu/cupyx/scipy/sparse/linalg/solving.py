@@ -28,7 +28,7 @@ def _counted(name: str, args: tuple, compute: Callable) -> Any:
     made: list[Any] = []
     result = call.ours(call.compute(compute), made)
     row = _ROWS[name]
-    call.count(Commands(row.launches, reads=(row.reads,) * bool(row.reads)), made)  # type: ignore[arg-type]
+    call.count(Commands(row.launches, reads=row.waits), made)  # type: ignore[arg-type]
     return result
 
 
