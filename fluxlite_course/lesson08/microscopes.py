@@ -147,7 +147,7 @@ def _waste(step: Step) -> str:
     if step.touch is None:
         return ""
     if step.touch.is_shared:
-        return "wait" if step.touch.turns > 1 else ""
+        return "wait" if step.touch.conflicts else ""
     return "waste" if 2 * step.touch.used < SECTOR * step.touch.sectors else ""
 
 
