@@ -365,9 +365,8 @@ class _Walk:
         self.ties = ties
         self.owners_tell = ties  # all memory is NumPy's own, as far as we've seen
         self.leaf_by_owner: dict[int, int] = {}  # the first leaf in an owner's memory
-        self.leaf_by_key: dict[
-            tuple, int
-        ] = {}  # by `parameter_key`; as long as owners tell, only if two have one owner
+        # By `parameter_key`: as long as owners tell, only those of which two have one owner.
+        self.leaf_by_key: dict[tuple, int] = {}
         self.objects: dict[int, tuple[int, int]] = {}  # by id: the number of its place, and whether it trains there
         self.path: list = []
 
