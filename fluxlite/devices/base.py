@@ -360,9 +360,9 @@ def current(found: list[Device]) -> Device | None:
     """The current one of these devices of one kind, otherwise the first. None if the list is empty."""
     if not found:
         return None
-    for latest in SETTINGS.entered(found[0].backend)[-1:]:
-        if any(device is latest for device in found):  # and not an equal one, of an earlier simulation
-            return latest
+    entered = SETTINGS.entered(found[0].backend)
+    if entered and any(device is entered[-1] for device in found):  # and not an equal one, of an earlier simulation
+        return entered[-1]
     return found[0]
 
 

@@ -55,7 +55,7 @@ def _moved_array(device: Any, x: LibraryArray, wanted: Any) -> Array:
     if dtype != x.dtype:
         return move(x, device, dtype)
     if is_tracked(x):
-        return move(x, device)
+        return move(x, device, None)
     return device.receive(x)
 
 
