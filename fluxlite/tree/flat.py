@@ -374,7 +374,9 @@ class _Walk:
         """The number of the place of `x`, after those of its parts."""
         kind = KINDS.get(x.__class__) or kind_of(x.__class__)
         if kind.take is None:
-            names, parts, make = None, (), _itself
+            names = None
+            parts = ()
+            make = _itself
         else:
             names, parts, make = kind.take(x)
         if self.stop is None:
