@@ -174,7 +174,9 @@ def floats(x: Any) -> Any:
     In a formula, a pixel of 200 plus one of 200 would be 144, and a pixel of 1 minus one of 2 would be 255.
     """
     dtype = getattr(x, "dtype", None)
-    return x / 1 if dtype is not None and dtype.kind in "iub" else x
+    if dtype is not None and dtype.kind in "iub":
+        return x / 1
+    return x
 
 
 def in_float32(function: Function) -> Function:

@@ -28,7 +28,7 @@ NAMES = {
     "enable_grad grad autograd": "fl.gradient(f, x), which gives the gradients, not a function",
     "backward": "fl.gradient(f, model); after fl.param, fl.back(loss)",
     "vjp": "the gradient of a sum: fl.gradient(lambda x: np.sum(g * f(x)), x)",
-    "jit compile": "nothing: what you write runs line by line; fl.cuda.jit is for kernels by hand",
+    "jit compile": "fl.captured, for a whole training step; fl.cuda.jit is for kernels by hand",
     "autocast GradScaler": "fl.f16(model): a model computes in the type of its parameters",
     "vmap": "Write f for a batch, whose first axis is the observation",
     "DistributedDataParallel DataParallel pmap": "fl.train(…, distributed=True), or fl.distributed for your own loop",
@@ -99,16 +99,23 @@ KEYWORDS = {
     "argnums": "nothing: there is a gradient for each argument after f",
 }  # fmt: skip
 
-NAMES, OF_A_MODEL, KEYWORDS = (
-    {name: here for names, here in table.items() for name in names.split()} for table in (NAMES, OF_A_MODEL, KEYWORDS)
-)
+
+def _by_each_name(table: dict[str, str]) -> dict[str, str]:
+    return {name: here for names, here in table.items() for name in names.split()}
+
+
+NAMES = _by_each_name(NAMES)
+OF_A_MODEL = _by_each_name(OF_A_MODEL)
+KEYWORDS = _by_each_name(KEYWORDS)
 
 
 def sentence(here: str) -> str:
     """An entry of the tables as a sentence. One that begins with a capital letter is a sentence already."""
     if here.startswith("nothing: "):
         return f"Not needed here: {here.removeprefix('nothing: ')}"
-    return here if here[0].isupper() else f"Here it is {here}"
+    if here[0].isupper():
+        return here
+    return f"Here it is {here}"
 
 
 class Elsewhere:

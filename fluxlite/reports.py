@@ -188,7 +188,8 @@ class Explanation:
             self._out_of_reach[str(place)] = array
             inner = _drawn_array(place, array, "stays")
             if is_array(x):
-                drawn.place, drawn.remarks = inner.place, inner.remarks
+                drawn.place = inner.place
+                drawn.remarks = inner.remarks
             else:
                 drawn.rows.append(inner)
             drawn.shut = True

@@ -53,9 +53,8 @@ class Derivative:
 
 RULES: dict[Callable, Derivative] = {}
 COMPOSED: dict[Callable, Callable] = {}  # composed of other functions: tracked arrays call those instead
-COMPOSED_FOR_KEYWORDS: dict[
-    Callable, Callable
-] = {}  # the same, for calls with keywords that the function's rule doesn't know
+# The same, for calls with keywords that the function's rule doesn't know.
+COMPOSED_FOR_KEYWORDS: dict[Callable, Callable] = {}
 PLAIN: set[Callable] = set()  # results that don't depend smoothly on the arguments: they're just computed
 # Methods of ufuncs that are functions by themselves.
 METHODS: dict[tuple[np.ufunc, str], Callable] = {

@@ -16,6 +16,7 @@ from ..tree.contract import attributes, is_leaf, kind_of, put_attribute, trainab
 from ..tree.flat import ALSO_NUMBERS, Attribute, Flat, Made
 from ..tree.ties import copy_of, is_array
 from ..tree.walks import fmap, nodes
+from ..words import in_words
 from .modes import Automatic
 from .tracked import TrackedArray
 
@@ -171,8 +172,6 @@ def _check_no_parameter(snapshot: Snapshot, name: str, old: Tree, what: str) -> 
 def _say_that_it_is_lost(snapshot: Snapshot) -> None:
     """Warn of a change in a list or a dict, which only `f`'s copy of it has."""
     x = snapshot.original()
-    kind = type(x).__name__
-    article = "an" if kind[0] in "AEIOUaeiou" else "a"
     place = str(snapshot.flat.paths()[snapshot.number])
     field = place.rpartition(".")[2].partition("[")[0] or "seen"
     if isinstance(x, dict):
@@ -180,7 +179,7 @@ def _say_that_it_is_lost(snapshot: Snapshot) -> None:
     else:
         new = f"[*self.{field}, x]"
     warn(
-        ("changed in a copy", place, kind),
-        f"{place}, {article} {kind}, was changed inside a gradient call. It is a copy: the change is gone.\n"
+        ("changed in a copy", place, type(x).__name__),
+        f"{place}, {in_words(x)}, was changed inside a gradient call. It is a copy: the change is gone.\n"
         f"What is assigned stays: self.{field} = {new}",
     )

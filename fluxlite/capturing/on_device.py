@@ -337,7 +337,8 @@ class DevicePlan(Plan):
                 found = [*call.numbers(), *[x for x in call.reads() if isinstance(x, np.ndarray)]]
                 sent |= {id(x): x for x in found if isinstance(x, (Number, np.ndarray))}
         upload = [Call("order", self.order.upload, tuple(sent.values()))] if sent else []
-        begin, end = Call("order", self.order.begin, ()), Call("order", self.order.end, ())
+        begin = Call("order", self.order.begin, ())
+        end = Call("order", self.order.end, ())
         return [*numbers, *draws, *upload, begin, *rest, end]
 
     def lay_out(self, program: Program, liveness: Liveness) -> Any:

@@ -24,7 +24,6 @@ import dis
 import functools
 import io
 import operator
-import os
 import random
 import sys
 import threading
@@ -40,12 +39,11 @@ from ..optim.update import Leaf, OptimiserRule
 from .guards import is_read
 from .memory import is_real_array, on_device
 from .places import GONE, Container, Place, Places, holds_array
-from .program import CaptureError, check_kind, check_plain
+from .program import CaptureError, check_kind, check_plain, libraries
 from .recorded import CapturedArray, CapturedNumber
 
 _SIMPLE = {type(None), bool, int, float, complex, str, bytes, np.ufunc, type(...), range, slice, types.CodeType}
 _TAKE_MODULES = {"modules", "import_module", "__import__"}  # by a text
-_OURS = tuple(f"{sys.modules[name].__path__[0]}{os.sep}" for name in ("fluxlite", "numpy"))
 _ENOUGH = 20_000  # places: what reaches more has got into something that isn't the step's own
 
 
@@ -70,6 +68,7 @@ class Search:
         self.names = set(names)
         self._step = step
         self._arguments = set(map(id, arguments))  # which a plan holds weakly
+        self._libraries = libraries()
         self.seen: dict[int, Any] = {}  # by id, and kept alive
         self._met: set[tuple] = set()
         self._rules: dict[int, OptimiserRule] = {}  # by id: those that have been looked into
@@ -163,7 +162,7 @@ class Search:
     # -- functions, classes, modules -----------------------------------------------------------------------------------
 
     def _function(self, f: Any) -> None:
-        if f.__code__.co_filename.startswith(_OURS) and f is not self._step:  # `train` has a step of its own
+        if f.__code__.co_filename.startswith(self._libraries) and f is not self._step:  # `train` has a step of its own
             for cell in f.__closure__ or ():  # of a decorator of ours, which has a function of yours
                 with contextlib.suppress(ValueError):  # an empty cell
                     self._waiting.append(cell.cell_contents)

@@ -59,7 +59,8 @@ class Writer:
         if id(x) not in self._names:
             thing = x
             if type(x) is np.ndarray:
-                prefix, thing = "a", self._layout.at(x)
+                prefix = "a"
+                thing = self._layout.at(x)
             name = f"{prefix}{len(self._names)}"
             self._names[id(x)] = (name, x)  # which keeps `x` alive
             self.space[name] = thing

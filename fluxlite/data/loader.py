@@ -134,8 +134,6 @@ def batches_of(data: Any, skip: int) -> Iterator[Any]:
 
 
 AHEAD = 4  # at most this many batches are there: yours, those that wait, and one that's being made
-
-
 PATIENCE = 1.0  # seconds that a fork waits for the batch that's being made, and the end of an epoch for its thread
 
 

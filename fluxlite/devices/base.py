@@ -17,7 +17,9 @@ from ..words import check_whole, explained, mover
 from .moving import DEFAULT, moved
 from .seeds import Seeding, seeding
 
-HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = "host to device", "device to host", "device to device"
+HOST_TO_DEVICE = "host to device"
+DEVICE_TO_HOST = "device to host"
+DEVICE_TO_DEVICE = "device to device"
 SYNCHRONIZE = "synchronize"
 
 listeners: list[Callable[..., None]] = []  # open receipts hear of what real devices do; a simulated GPU has its own
@@ -57,13 +59,15 @@ class Device(metaclass=Readable):
 
     backend = ""
     deviceID: DeviceID | None = None  # which card this is (Flux: ``device.deviceID``)
-    kind_of_time, card = "measured", ""  # what kind of time its `clock` shows, and on which card, if it isn't real
+    kind_of_time = "measured"  # what its `clock` shows
+    card = ""  # the card whose time that is, if it isn't real
     usual_dtypes: dict[np.dtype, np.dtype] = {}  # types that change on the way here, unless the caller asks for one
     _one_at_a_time = threading.Lock()
 
     def __init__(self, index: int = 0, name: str = "") -> None:
         check_whole("Device(index)", index)
-        self.index, self.name = index, name
+        self.index = index
+        self.name = name
         self._rng: Any = None
         self._seeded: Seeding | None = None  # the latest `fluxlite.seed` that its generator knows of
 
@@ -144,7 +148,8 @@ class Device(metaclass=Readable):
         """Restart this device's generator with `seed` (CUDA.jl: ``CUDA.seed!``). `fluxlite.seed` is for all devices."""
         if seed is not None:
             check_whole("the seed of a device", seed)
-        self._rng, self._seeded = self.new_generator(seed), seeding()
+        self._rng = self.new_generator(seed)
+        self._seeded = seeding()
 
     def use(self) -> None:
         """Make this current in this thread, inside a ``with device:`` until its end (CUDA.jl: ``device!(i)``)."""
@@ -161,7 +166,9 @@ class Device(metaclass=Readable):
         SETTINGS.entered(self.backend).pop()
 
     def move_code(self, exact: bool = False) -> str:
-        return f"get_device({self.backend!r}, {self.index})" if exact else mover(self)
+        if exact:
+            return f"get_device({self.backend!r}, {self.index})"
+        return mover(self)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and (self.backend, self.index) == (other.backend, other.index)
@@ -177,7 +184,8 @@ class Stopwatch:
     """How long a device takes for what it's asked to do between the start and `stop`. Only `seconds` waits for it."""
 
     def __init__(self, device: Device) -> None:
-        self.device, self.start = device, device.clock()
+        self.device = device
+        self.start = device.clock()
 
     def stop(self) -> None:
         """What's asked for from now on doesn't count."""
@@ -239,13 +247,17 @@ class GPU(Device):
 
     @property
     def deviceID(self) -> DeviceID | None:  # type: ignore[override]
-        return DeviceID(self.kind_of_id or type(self).__name__, self.index, self.name) if self.name else None
+        if not self.name:
+            return None
+        return DeviceID(self.kind_of_id or type(self).__name__, self.index, self.name)
 
     @staticmethod
     def check(x: np.ndarray) -> None:
         """Refuse a host array of a type that GPUs lack: objects, text, dates, long doubles."""
         if x.dtype.char in "OSUTcVMmgG":
-            kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
+            kind = x.dtype.name
+            if x.size:
+                kind = type(x.flat[0]).__name__
             raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
 
 
@@ -253,7 +265,8 @@ class Change:
     """A new value of a `Setting`: for good, or until the end of its ``with`` block."""
 
     def __init__(self, setting: "Setting", value: Any) -> None:
-        self._setting, self._entry = setting, _Entry(value, self)
+        self._setting = setting
+        self._entry = _Entry(value, self)
         setting.add(self._entry)
 
     def __enter__(self) -> Any:
@@ -266,7 +279,9 @@ class Change:
 
 class _Entry:
     def __init__(self, value: Any, change: Change) -> None:
-        self.value, self.thread, self.is_block = value, threading.get_ident(), False
+        self.value = value
+        self.thread = threading.get_ident()
+        self.is_block = False
         self._change = weakref.ref(change)
 
     def is_for_good(self) -> bool:
@@ -287,7 +302,10 @@ class Setting:
     @property
     def value(self) -> Any:
         """None at first."""
-        return next((entry.value for entry in self._entries[-1:]), None)
+        entries = self._entries  # once: another thread may put others in their place
+        if not entries:
+            return None
+        return entries[-1].value
 
     def add(self, entry: _Entry) -> None:
         with self._lock:
@@ -302,9 +320,8 @@ class Setting:
             if entry not in self._entries:
                 return
             place = self._entries.index(entry)
-            inside = [
-                one for one in self._entries[place + 1 :] if one.thread == entry.thread and not one.is_block
-            ]  # fmt: skip
+            later = self._entries[place + 1 :]
+            inside = [one for one in later if one.thread == entry.thread and not one.is_block]
             self._entries = [one for one in self._entries if one is not entry and one not in inside]
 
 
@@ -313,7 +330,9 @@ class Settings:
 
     # The device of the `estimate` around this code. Other threads don't see it.
     estimated: ContextVar[Device | None] = ContextVar("estimated", default=None)
-    simulating, pretending, scalar_reading = Setting(), Setting(), Setting()
+    simulating = Setting()
+    pretending = Setting()
+    scalar_reading = Setting()
     # The GPUs of `simulate_gpu`; None while it's off.
     simulated = property(lambda self: self.simulating.value)
     # What `pretend` says instead of this computer, the environment and the file.
@@ -325,7 +344,9 @@ class Settings:
     def simulation(self) -> list[Device] | None:
         """The simulated GPUs that are used instead of all others; None if there's no simulation."""
         estimated = self.estimated.get()
-        return self.simulated if estimated is None else [estimated]
+        if estimated is None:
+            return self.simulated
+        return [estimated]
 
     def entered(self, backend: str) -> list[Device]:
         """The devices made current by ``with device:`` and ``device.use()``. Each thread has its own, as in CUDA."""
@@ -339,8 +360,10 @@ def current(found: list[Device]) -> Device | None:
     """The current one of these devices of one kind, otherwise the first. None if the list is empty."""
     if not found:
         return None
-    last = SETTINGS.entered(found[0].backend)[-1:]
-    return next((device for device in found if last and device is last[0]), found[0])  # not of an earlier simulation
+    entered = SETTINGS.entered(found[0].backend)
+    if entered and any(device is entered[-1] for device in found):  # and not an equal one, of an earlier simulation
+        return entered[-1]
+    return found[0]
 
 
 class Functional(NamedTuple):
@@ -353,4 +376,6 @@ class Functional(NamedTuple):
         return not self.reason
 
     def __repr__(self) -> str:
-        return f"False: {self.reason}" if self.reason else "True"
+        if self.reason:
+            return f"False: {self.reason}"
+        return "True"

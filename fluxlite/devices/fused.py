@@ -39,7 +39,9 @@ def fuse(function: Any = None, /, *, kernel_name: str | None = None) -> Any:
         return function(*args)
 
     name = str(kernel_name or getattr(function, "__name__", ""))
-    named.__name__ = name if name.isidentifier() else "fused"  # a lambda has no name of its own
+    if not name.isidentifier():  # a lambda has no name of its own
+        name = "fused"
+    named.__name__ = name
 
     @functools.wraps(function)
     def fused(*args: Any) -> Any:
@@ -57,7 +59,9 @@ class Trace:
     """One run of a function with stand-ins: which calls it made. A device says how they're computed."""
 
     def __init__(self, function: Callable, shape: tuple[int, ...]) -> None:
-        self.function, self.shape, self.calls = function, shape, list[str]()
+        self.function = function
+        self.shape = shape
+        self.calls: list[str] = []
 
     def compute(self, function: Callable, *values: Any, **keywords: Any) -> Any:
         return function(*values, **keywords)
@@ -69,13 +73,23 @@ class Trace:
         """The stand-in of an argument. As on a GPU, all arrays are as large as what they make together."""
         if values is None:
             return None
-        if not isinstance(values, NUMBERS):  # a view, whose `base` tells it from what's computed here
-            values = values[...] if values.shape == self.shape else np.broadcast_to(values, self.shape)
+        if not isinstance(values, NUMBERS):
+            values = self._of_full_shape(values[...])  # a view, whose `base` tells it from what's computed here
         return Traced(self, values, real, can_write)
 
+    def _of_full_shape(self, values: Any) -> Any:
+        if values.shape == self.shape:
+            return values
+        return np.broadcast_to(values, self.shape)
+
     def outputs(self, *stand_ins: Any) -> tuple[Any, tuple["Traced", ...]]:
+        """What the function gives for these stand-ins, and the same as a tuple, which is empty for None."""
         result = self.function(*stand_ins)
-        found = () if result is None else result if isinstance(result, tuple) else (result,)
+        found = result
+        if result is None:
+            found = ()
+        elif not isinstance(result, tuple):
+            found = (result,)
         for x in found:
             if not isinstance(x, Traced) or isinstance(x.values, NUMBERS):
                 raise self.refusal(f"{in_words(getattr(x, 'values', x))} as its result")
@@ -93,14 +107,16 @@ class Trace:
         self.calls.append(function.__name__)
         result = self.compute(function, *values)
         if out is not None:
-            whole = result if result.shape == self.shape else np.broadcast_to(result, self.shape)
+            whole = self._of_full_shape(result)
             out.values = self.compute(np.ndarray.astype, whole, out.values.dtype, casting="same_kind", copy=False)
             out.is_written = True
             return out
         if isinstance(result, tuple):
             return tuple([Traced(self, _as_array(x), y) for x, y in zip(result, real or result)])
         is_number = not result.ndim and all(isinstance(x, NUMBERS) for x in values)  # of Python's: arrays keep types
-        return Traced(self, result.item() if is_number else _as_array(result), real)
+        if is_number:
+            return Traced(self, result.item(), real)
+        return Traced(self, _as_array(result), real)
 
     def refusal(self, what: str) -> TypeError:
         return TypeError(
@@ -125,7 +141,10 @@ class Traced(NDArrayOperatorsMixin):
     """Stands in for an array or a number in a fused function, and for what's computed from them."""
 
     def __init__(self, trace: Trace, values: Any, real: Any = None, can_write: bool = True) -> None:
-        self.trace, self.values, self.real, self.can_write = trace, values, real, can_write
+        self.trace = trace
+        self.values = values
+        self.real = real
+        self.can_write = can_write
 
     is_written = False
     copy = np.copy
@@ -133,24 +152,32 @@ class Traced(NDArrayOperatorsMixin):
     __bool__ = __float__ = __int__ = __index__ = __complex__ = __getitem__ = __iter__ = __len__ = __array__ = _refused
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **keywords: Any) -> Any:
-        is_ours = not out or len(out) < 2 and isinstance(out[0], Traced)
+        is_ours = not out or (len(out) == 1 and isinstance(out[0], Traced))
         if method != "__call__" or ufunc.signature is not None or keywords or not is_ours:
-            what = f"np.{ufunc.__name__}{'' if method == '__call__' else '.' + method}"
+            what = f"np.{ufunc.__name__}"
+            if method != "__call__":
+                what += f".{method}"
             raise self.trace.refusal(what + "".join(f" with {key}=" for key in keywords))
         if out and isinstance(out[0].values, NUMBERS):  # a += 1 on a number makes a new one
             out = ()
         return self.trace.call(ufunc, inputs, *out)
 
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-        if function is np.clip and len(args) == 3 and (args[1] is None or args[2] is None):
-            return np.maximum(*args[:2]) if args[2] is None else np.minimum(args[0], args[2])
+        if function is np.clip and len(args) == 3:
+            x, low, high = args
+            if high is None:
+                return np.maximum(x, low)
+            if low is None:
+                return np.minimum(x, high)
         if function in FUNCTIONS and not kwargs and (function is not np.where or len(args) == 3):
             return self.trace.call(function, args)
-        raise self.trace.refusal(f"np.{function.__name__}({', '.join(['…', *(f'{key}=' for key in kwargs)])})")
+        given = ["…", *[f"{key}=" for key in kwargs]]
+        raise self.trace.refusal(f"np.{function.__name__}({', '.join(given)})")
 
     def __pow__(self, other: Any) -> Any:
-        # NumPy's own ** does this too: squaring is far cheaper than a power.
-        return np.square(self) if type(other) is int and other == 2 else np.power(self, other)
+        if type(other) is int and other == 2:  # NumPy's own ** does this too: squaring is far cheaper than a power
+            return np.square(self)
+        return np.power(self, other)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if index is not Ellipsis and index != slice(None):
@@ -160,7 +187,10 @@ class Traced(NDArrayOperatorsMixin):
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         self.trace.calls.append("astype")
         values = self.trace.compute(np.ndarray.astype, np.asarray(self.values), dtype)
-        return Traced(self.trace, values, None if self.real is None else self.real.astype(dtype))
+        real = None
+        if self.real is not None:
+            real = self.real.astype(dtype)
+        return Traced(self.trace, values, real)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):

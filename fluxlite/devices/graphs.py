@@ -24,7 +24,8 @@ class Order:
     def refusing(self, refuse: Callable[[str], None]) -> Iterator[None]:
         """``refuse(what)`` for what can't be part of a graph, such as "a copy to the GPU"."""
         lanes = self.device.lanes
-        before, lanes.refuse = lanes.refuse, refuse
+        before = lanes.refuse
+        lanes.refuse = refuse
         try:
             with self.device:
                 yield

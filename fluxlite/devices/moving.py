@@ -19,7 +19,9 @@ DEFAULT = "float32 for float64"  # it shows up in signatures
 
 def moved(device: Any, x: T, dtype: DType | None = DEFAULT) -> T:
     """`x` with all its arrays on `device`. This is `Device.__call__`."""
-    wanted = dtype if dtype is None or dtype is DEFAULT else np.dtype(dtype)
+    wanted: Any = dtype
+    if dtype is not None and dtype is not DEFAULT:
+        wanted = np.dtype(dtype)
     flat = flatten(x)
     paths = functools.cache(flat.paths)
     made: list[Any] = []
@@ -39,17 +41,21 @@ def moved(device: Any, x: T, dtype: DType | None = DEFAULT) -> T:
 
 
 def _moved_array(device: Any, x: LibraryArray, wanted: Any) -> Array:
-    dtype = device.usual_dtypes.get(x.dtype, x.dtype) if wanted is DEFAULT else x.dtype
-    if wanted is not DEFAULT and wanted is not None and dtype.kind == "f":
+    dtype = x.dtype
+    if wanted is DEFAULT:
+        dtype = device.usual_dtypes.get(x.dtype, x.dtype)
+    elif wanted is not None and dtype.kind == "f":
         dtype = wanted
-    elif dtype != x.dtype:
+    if wanted is DEFAULT and dtype != x.dtype:
         notice(
             "precision",
             "float64 arrays become float32 on their way to a GPU, which computes with those much faster; "
             "gpu(x, dtype=None) keeps them as they are.",
         )
-    if is_tracked(x) or dtype != x.dtype:
-        return move(x, device, None if dtype == x.dtype else dtype)
+    if dtype != x.dtype:
+        return move(x, device, dtype)
+    if is_tracked(x):
+        return move(x, device, None)
     return device.receive(x)
 
 
@@ -59,7 +65,8 @@ def send(x: Tree, device: Any, dtype: Any, path: KeyPath) -> Tree:
 
     Most leaves work on any device. Arrays in an object that can't be walked, or in a function, stay: we say so once.
     """
-    refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
+    where = f", at {path}," if path else ""
+    refuse_tensor(f"a move to {device}{where}", x)
     for key, place, value, why in shut_boxes(x, path):
         found = [inside for inside, array in arrays_inside(value, place) if device_of(array) != device]
         if found:
@@ -69,7 +76,8 @@ def send(x: Tree, device: Any, dtype: Any, path: KeyPath) -> Tree:
 
 @send.register(Iterator)
 def _(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    raise TypeError(f"a {type(x).__name__}{f' at {path}' if path else ''} can't be moved: write map(gpu, values)")
+    where = f" at {path}" if path else ""
+    raise TypeError(f"a {type(x).__name__}{where} can't be moved: write map(gpu, values)")
 
 
 def _warn_of_overlaps(flat: Flat, made: list) -> None:
@@ -83,8 +91,13 @@ def _warn_of_overlaps(flat: Flat, made: list) -> None:
         return
     pairs = list(overlaps(departed))
     if pairs:
-        (first, second), more = [flat.paths()[number] for number in pairs[0]], len(pairs) - 1
-        others = f", as {more:,} more {'pair does' if more == 1 else 'pairs do'}" if more else ""
+        first, second = [flat.paths()[number] for number in pairs[0]]
+        more = len(pairs) - 1
+        others = ""
+        if more == 1:
+            others = ", as 1 more pair does"
+        elif more:
+            others = f", as {more:,} more pairs do"
         warn(
             ("overlap", str(first), str(second)),
             f"{first} and {second} share memory{others}, and no longer do after the move: a change in one won't "

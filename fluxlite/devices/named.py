@@ -29,8 +29,10 @@ class DeviceList(list):
         return device
 
     def __repr__(self) -> str:
+        if not self:
+            return f"0 devices: {self.reason}"
         lines = [f"{device.index}. {device.name}" for device in self]
-        return "\n".join([f"{many(len(self), 'device')}:", *lines] if lines else [f"0 devices: {self.reason}"])
+        return "\n".join([f"{many(len(self), 'device')}:", *lines])
 
 
 @explained()
@@ -42,7 +44,9 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
     """
     if backend is None:
         choice = selection.choose()
-        using = "" if choice.asked and not choice.warning else f"Using backend: {choice.backend}."
+        using = f"Using backend: {choice.backend}."
+        if choice.asked and not choice.warning:  # that says it already
+            using = ""
         for level, text in (("Info", choice.asked), ("Warning", choice.warning), ("Info", using)):
             if text and (verbose or level == "Warning"):
                 say(text, level)
@@ -51,7 +55,9 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
     if found.current(f"Unavailable backend: {backend}") is CPU:
         return CPU
     if idx not in range(len(found)):
-        there = f"are {len(found)}, numbers 0 to {len(found) - 1}" if len(found) > 1 else "is 1, number 0"
+        there = "is 1, number 0"
+        if len(found) > 1:
+            there = f"are {len(found)}, numbers 0 to {len(found) - 1}"
         raise IndexError(f"there is no {backend} device {in_words(idx)}: there {there}")
     return found[idx]
 
@@ -63,22 +69,32 @@ def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
     `part` asks about one of their libraries instead (AMDGPU.jl: ``functional(:MIOpen)``).
     """
     asked = find_backend(backend)
-    names = {name.lower(): name for name in asked.parts}
-    name = None if part is None else names[part.removeprefix(":").lower()]
+    name = ""
+    if part is not None:
+        names = {name.lower(): name for name in asked.parts}
+        name = names[part.removeprefix(":").lower()]
     answer = asked.functional()
-    return asked.part(name) if answer and name else answer
+    if answer and name:
+        return asked.part(name)
+    return answer
 
 
 usable = functional  # so that a function in `names_of` may have its name
 
 
 def find_backend(name: str) -> selection.Backend:
-    got = name if isinstance(name, str) else in_words(name)
+    got = name
+    if not isinstance(name, str):
+        got = in_words(name)
     if got in selection.backends():
         return selection.backends()[got]
     wanted, _, index = got.partition(":")
-    meant = next((backend for backend in selection.BACKENDS if backend.lower() == wanted.lower()), "")
-    hint = f' Did you mean "{meant}"{f", {index}" if index else ""}?' if meant else ""
+    hint = ""
+    for backend in selection.BACKENDS:
+        if backend.lower() == wanted.lower() and index:
+            hint = f' Did you mean "{backend}", {index}?'
+        elif backend.lower() == wanted.lower():
+            hint = f' Did you mean "{backend}"?'
     raise ValueError(f"Unsupported backend: {got}. Supported backends are {', '.join(selection.BACKENDS)}.{hint}")
 
 
@@ -93,12 +109,15 @@ def names_of(
 
     def devices() -> DeviceList:
         """All these GPUs, in order, printed as a numbered list (CUDA.jl: ``CUDA.devices()``)."""
-        is_simulated = backend == "CUDA" and selection.wish()[0] == "Simulated"
-        return devices_of("Simulated" if is_simulated else backend)
+        if backend == "CUDA" and selection.wish()[0] == "Simulated":
+            return devices_of("Simulated")
+        return devices_of(backend)
 
     def device(x: Tree = None) -> Device:
         """The current one, or the device of an array or a model (CUDA.jl: ``device()``). `RuntimeError` without one."""
-        return devices().current(f"there is no {vendor} GPU to use") if x is None else device_of(x)
+        if x is None:
+            return devices().current(f"there is no {vendor} GPU to use")
+        return device_of(x)
 
     return functional, devices, device
 
@@ -109,7 +128,8 @@ NVIDIA = names_of("NVIDIA", "CUDA")
 @explained()
 def cu(x: T, dtype: DType | None = DEFAULT) -> T:
     """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Without either, `RuntimeError`."""
-    return moved(NVIDIA[-1](), x, dtype)
+    _, _, current_device = NVIDIA
+    return moved(current_device(), x, dtype)
 
 
 def devices_of(backend: str) -> DeviceList:
@@ -125,17 +145,24 @@ def gpu_backend(name: str | None) -> None:
     """
     if name is not None:
         find_backend(name)
-    if name == selection.stored_backend():
-        already = f"GPU backend is already set to: {name}. No need to do anything else."
-        return say(already if name else "There is no GPU backend preference to delete.")
-    _store(name)
-    text = "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
-    if name is not None:
-        backend, source = selection.wish()
-        is_used, more = source == "preferences", f"{source} counts more, and says {backend}"
-        when = "gpu and get_device use it from now on" if is_used else more
-        text = f"New GPU backend set: {name}.\n{when}; it is kept in {selection.FILE}."
-    say(text)
+    is_stored = name == selection.stored_backend()
+    if is_stored and name:
+        say(f"GPU backend is already set to: {name}. No need to do anything else.")
+    elif is_stored:
+        say("There is no GPU backend preference to delete.")
+    else:
+        _store(name)
+        say(_words_for_new_preference(name))
+
+
+def _words_for_new_preference(name: str | None) -> str:
+    if name is None:
+        return "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
+    backend, source = selection.wish()
+    when = "gpu and get_device use it from now on"
+    if source != "preferences":
+        when = f"{source} counts more, and says {backend}"
+    return f"New GPU backend set: {name}.\n{when}; it is kept in {selection.FILE}."
 
 
 def _store(name: str | None) -> None:
@@ -143,13 +170,20 @@ def _store(name: str | None) -> None:
     if SETTINGS.pretended:
         SETTINGS.pretended.stored = name
         return
-    path, table = Path(selection.preference_file()), '[fluxlite]\ngpu_backend = "{}"\n'
-    text = path.read_bytes().decode().removesuffix(table.format(selection.stored_backend())) if path.exists() else ""
+    path = Path(selection.preference_file())
+    table = '[fluxlite]\ngpu_backend = "{}"\n'
+    text = ""
+    if path.exists():
+        text = path.read_bytes().decode().removesuffix(table.format(selection.stored_backend()))
     if "fluxlite" in tomllib.loads(text):
-        what = f'write gpu_backend = "{name}"' if name else "delete gpu_backend"
+        what = "delete gpu_backend"
+        if name:
+            what = f'write gpu_backend = "{name}"'
         raise ValueError(f"{path} has a table [fluxlite] of yours: {what} there yourself")
     if name is not None:
-        text += ("\n" if text and not text.endswith("\n\n") else "") + table.format(name)
+        if text and not text.endswith("\n\n"):
+            text += "\n"
+        text += table.format(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     if text:
         write_whole(path, text.encode())

@@ -36,18 +36,24 @@ def pretend(
     ...     fl.gpu_name(), fl.get_device("CUDA", 1)
     ('CUDA', CUDA:1 (pretended))
     """
-    instead = {name: _pretended(name, is_so) for name, is_so in (("CUDA", CUDA), ("AMDGPU", AMDGPU), ("Metal", Metal))}
+    situations = {"CUDA": CUDA, "AMDGPU": AMDGPU, "Metal": Metal}
+    instead = {name: _pretended(name, situation) for name, situation in situations.items()}
     said = SimpleNamespace(backends=BACKENDS | instead, stored=preference, environment=environment)
     with simulate_gpu(False), Change(SETTINGS.pretending, said):
         yield
 
 
 def _pretended(name: str, situation: str | int) -> Backend:
-    count = 1 if situation == "functional" else situation
-    answer, devices = SITUATIONS.get(name, _OF_METAL).get(str(count), Functional(str(count))), []
+    count = situation
+    if situation == "functional":
+        count = 1
     if isinstance(count, int):
         check_whole(f"pretend({name}=…): the number of GPUs", count, 1)
-        answer, devices = Functional(), together([PretendedDevice(name, index) for index in range(count)])
+        answer = Functional()
+        devices = together([PretendedDevice(name, index) for index in range(count)])
+    else:
+        answer = SITUATIONS.get(name, _OF_METAL).get(str(count), Functional(str(count)))
+        devices = []
     return Backend(lambda: answer, lambda: devices, BACKENDS[name].parts, lambda part: cupy_part(part, pretended=True))
 
 
@@ -55,7 +61,8 @@ class PretendedDevice(SimulatedDevice):
     """A GPU of this backend, as far as choosing, naming and comparing go. It's simulated inside, and says so."""
 
     def __init__(self, backend: str, index: int) -> None:
-        self.backend, self.kind_of_id = backend, _KINDS_OF_ID[backend]
+        self.backend = backend
+        self.kind_of_id = _KINDS_OF_ID[backend]
         super().__init__(index, preset("NVIDIA T4"))
         self.name = f"pretended {backend}, a {self.name} inside"
 

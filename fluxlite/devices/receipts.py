@@ -29,7 +29,8 @@ lines.leave_out(sys.modules[__package__])  # our lines aren't the program's
 
 class Receipt(recording.Receipt):
     __doc__ = recording.Receipt.__doc__
-    _devices, _device = staticmethod(devices), staticmethod(gpu_device)
+    _devices = staticmethod(devices)
+    _device = staticmethod(gpu_device)
 
     def __enter__(self) -> "Receipt":
         super().__enter__()
@@ -139,10 +140,16 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     from .simulated import EstimatedDevice, preset, reserve_zeros
 
     device = EstimatedDevice(preset("H200")._replace(memory=2**62), shapes_only=True)
-    before, batch = SETTINGS.estimated.set(device), (1,) if padbatch else ()
+    batch: tuple[int, ...] = ()
+    if padbatch:
+        batch = (1,)
+    before = SETTINGS.estimated.set(device)
     try:
         there = device(model, dtype=None)
-        result = there(*(device.new(reserve_zeros((*batch, *size), np.dtype(dtype))) for size in sizes))
+        inputs = [device.new(reserve_zeros((*batch, *size), np.dtype(dtype))) for size in sizes]
+        result = there(*inputs)
     finally:
         SETTINGS.estimated.reset(before)
-    return tuple(part.shape for part in result) if isinstance(result, (tuple, list)) else result.shape
+    if isinstance(result, (tuple, list)):
+        return tuple(part.shape for part in result)
+    return result.shape

@@ -33,7 +33,9 @@ class AllowScalar(Change):
         _tell_cupy()
 
     def __repr__(self) -> str:
-        return f"scalar reads are {'forbidden' if SETTINGS.scalar_reads is False else 'allowed'}"
+        if SETTINGS.scalar_reads is False:
+            return "scalar reads are forbidden"
+        return "scalar reads are allowed"
 
 
 def _tell_cupy() -> None:

@@ -15,7 +15,9 @@ from .cupy.device import cupy_devices
 from .cupy.usable import PARTS, cupy_part, usable
 from .moving import moved
 
-VARIABLE, FOLDER_VARIABLE, FILE = "FLUXLITE_GPU_BACKEND", "FLUXLITE_PROJECT", "LocalPreferences.toml"
+VARIABLE = "FLUXLITE_GPU_BACKEND"
+FOLDER_VARIABLE = "FLUXLITE_PROJECT"
+FILE = "LocalPreferences.toml"
 
 
 @explained()
@@ -74,7 +76,9 @@ def devices() -> list[Device]:
     if simulated is not None:
         return list(simulated)
     backend = gpu_name()
-    return [] if backend == "CPU" else backends()[backend].devices()
+    if backend == "CPU":
+        return []
+    return backends()[backend].devices()
 
 
 def supported_devices() -> tuple[str, ...]:
@@ -87,13 +91,21 @@ def why_no_gpu() -> str:
     wanted, source = wish()
     if wanted == "CPU":
         return f"The backend set in {source} is CPU; gpu_backend(None) deletes a preference."
-    names = ("Simulated",) if wanted == "Simulated" else ("Metal",) if sys.platform == "darwin" else ("CUDA", "AMDGPU")
+    if wanted == "Simulated":
+        names = ["Simulated"]
+    elif sys.platform == "darwin":
+        names = ["Metal"]
+    else:
+        names = ["CUDA", "AMDGPU"]
     answers = [backends()[name].functional() for name in names]
-    return f"{next((a for a in answers if a.installed), answers[0]).reason}.{simulated_instead()}"
+    answer = next((answer for answer in answers if answer.installed), answers[0])
+    return f"{answer.reason}.{simulated_instead()}"
 
 
 def simulated_instead() -> str:
-    return "" if wish()[0] == "Simulated" else " simulate_gpu() puts a simulated one in its place."
+    if wish()[0] == "Simulated":
+        return ""
+    return " simulate_gpu() puts a simulated one in its place."
 
 
 class Backend(NamedTuple):
@@ -120,7 +132,16 @@ def _simulated() -> list[Device]:
     return list(found or ())
 
 
-_OFF, _HIDDEN = "the simulated GPU is off: simulate_gpu()", "CUDA_VISIBLE_DEVICES hides the simulated GPUs too"
+_HIDDEN = "CUDA_VISIBLE_DEVICES hides the simulated GPUs too"
+
+
+def _simulated_functional() -> Functional:
+    if _simulated():
+        return Functional()
+    if SETTINGS.simulated is None:
+        return Functional("the simulated GPU is off: simulate_gpu()")
+    return Functional(_HIDDEN)
+
 
 # In the order in which we try them, but for the last. A kind counts if its library is installed and finds a GPU.
 BACKENDS = {
@@ -128,15 +149,15 @@ BACKENDS = {
     "AMDGPU": Backend(lambda: usable("AMDGPU"), lambda: cupy_devices("AMDGPU"), tuple(PARTS["AMDGPU"])),
     "Metal": Backend(lambda: _metal_module().metal_functional(), lambda: _metal_module().metal_devices()),
     "CPU": Backend(Functional, lambda: [CPU]),
-    "Simulated": Backend(
-        lambda: Functional("" if _simulated() else _OFF if SETTINGS.simulated is None else _HIDDEN), _simulated
-    ),
+    "Simulated": Backend(_simulated_functional, _simulated),
 }
 
 
 def backends() -> dict[str, Backend]:
     """`BACKENDS`, or what `pretend` says instead."""
-    return SETTINGS.pretended.backends if SETTINGS.pretended else BACKENDS
+    if SETTINGS.pretended:
+        return SETTINGS.pretended.backends
+    return BACKENDS
 
 
 class Choice(NamedTuple):
@@ -152,10 +173,14 @@ def choose() -> Choice:
     """The backend to use: `simulate_gpu` comes first, then a preference, then the first backend that works."""
     wanted, source = wish()
     if SETTINGS.simulation() is not None:  # even if all of them are hidden: then it's the CPU, and no real GPU
-        return Choice("Simulated", f"{source} was called") if _simulated() else Choice("CPU", _HIDDEN)
-    asked, warning = "", ""
+        if _simulated():
+            return Choice("Simulated", f"{source} was called")
+        return Choice("CPU", _HIDDEN)
+    asked = ""
+    warning = ""
     if wanted in backends():
-        answer, asked = backends()[wanted].functional(), f"Using backend set in {source}: {wanted}."
+        answer = backends()[wanted].functional()
+        asked = f"Using backend set in {source}: {wanted}."
         if answer:
             return Choice(wanted, f"set in {source}", asked)
         warning = f"Backend: {wanted}, set in {source}, isn't functional: {answer.reason}.\nChoosing automatically."
@@ -166,7 +191,9 @@ def choose() -> Choice:
         allowed = f"which isn't allowed: {', '.join(backends())} are. Choosing automatically."
         warning = f"The backend in {source} is set to {wanted}, {allowed}"
     backend = next(name for name in supported_devices() if backends()[name].functional())
-    why = "it is the first that is functional" if backend != "CPU" else "no GPU is functional"
+    why = "it is the first that is functional"
+    if backend == "CPU":
+        why = "no GPU is functional"
     return Choice(backend, why, asked, warning)
 
 
@@ -174,8 +201,12 @@ def wish() -> tuple[str, str]:
     """The backend that was asked for, as it's written, and where. We look at the environment and the file each time."""
     if SETTINGS.simulation() is not None:
         return "Simulated", "simulate_gpu()"
-    environment = SETTINGS.pretended.environment if SETTINGS.pretended else os.environ.get(VARIABLE)
-    return (environment, VARIABLE) if environment else (stored_backend() or "", "preferences")
+    environment = os.environ.get(VARIABLE)
+    if SETTINGS.pretended:
+        environment = SETTINGS.pretended.environment
+    if environment:
+        return environment, VARIABLE
+    return stored_backend() or "", "preferences"
 
 
 def stored_backend() -> str | None:
@@ -187,7 +218,9 @@ def stored_backend() -> str | None:
     try:
         with open(preference_file(), "rb") as file:
             value = tomllib.load(file).get("fluxlite", {}).get("gpu_backend")
-        return None if value is None else str(value)
+        if value is None:
+            return None
+        return str(value)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, AttributeError, RecursionError) as error:

@@ -55,7 +55,9 @@ class ScalarReads:
     def check_read(self, name: str) -> None:
         """Called before `name` reads an array's values on the host: it raises if `allowscalar` forbids that."""
         allowed = SETTINGS.scalar_reads
-        if name not in _READS or allowed or allowed is None and not in_notebook():
+        if name not in _READS or allowed:
+            return
+        if allowed is None and not in_notebook():
             return
         what = f"{_READS[name]} reads one number from {self} and waits for"
         if allowed is False:
@@ -116,15 +118,21 @@ def simulate_gpu(
     ``visible=True``, CUDA_VISIBLE_DEVICES hides simulated GPUs as it does real ones. Raises `ValueError` for more than
     1,024 GPUs, or an unknown card.
     """
-    count = int(count) if isinstance(count, bool) else count
+    if isinstance(count, bool):
+        count = int(count)
     check_whole("simulate_gpu(count): the number of GPUs", count)
     if count > MOST:
         raise ValueError(f"simulate_gpu(count): the number of GPUs is at most {MOST:,}, got {in_words(count)}")
     if memory is not None:
         check_whole("simulate_gpu(memory=…), in bytes,", memory, 1)
     check_bool("simulate_gpu(visible=…)", visible)
-    found = _start(int(count), _visible(count) if visible else int(count), like, memory)
-    return Simulation(SETTINGS.simulating, found if count else None)
+    shown = int(count)
+    if visible:
+        shown = _visible(shown)
+    found: list[Device] | None = _start(int(count), shown, like, memory)
+    if not count:
+        found = None
+    return Simulation(SETTINGS.simulating, found)
 
 
 class Simulation(Change):
@@ -148,7 +156,10 @@ def _start(count: int, shown: int, like: Any, memory: int | None) -> list[Device
     """New devices, or those that are there already if they're the same; and it says so."""
     new: list[Any] = [SimulatedDevice(index, preset(like), memory and int(memory)) for index in range(shown)]
     old: list[Any] = SETTINGS.simulated or []
-    found = old if [device.settings for device in new] == [device.settings for device in old] else together(new)
+    if [device.settings for device in new] == [device.settings for device in old]:
+        found = old
+    else:
+        found = together(new)
     text = ""
     if shown == 1:
         text = f"{found[0]!r}, a {found[0].name}, stands in for a GPU."
@@ -164,13 +175,18 @@ def _start(count: int, shown: int, like: Any, memory: int | None) -> list[Device
 
 def _visible(count: int) -> int:
     """How many of `count` GPUs CUDA_VISIBLE_DEVICES shows. As in CUDA, the list ends at the first that isn't there."""
-    wanted, seen = os.environ.get("CUDA_VISIBLE_DEVICES"), set[str]()
-    for name in [] if wanted is None else map(str.strip, wanted.split(",")):
-        is_there = name.startswith(("GPU-", "MIG-")) or name.isdecimal() and len(name) < 10 and int(name) < count
-        if not is_there or name in seen or seen and name.startswith("MIG-"):  # of a shared card, one part
+    wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if wanted is None:
+        return count
+    seen: set[str] = set()
+    for name in map(str.strip, wanted.split(",")):
+        is_number = name.isdecimal() and len(name) < 10 and int(name) < count
+        is_there = is_number or name.startswith(("GPU-", "MIG-"))
+        is_another_part = name.startswith("MIG-") and len(seen) > 0  # of a shared card, there's one
+        if not is_there or name in seen or is_another_part:
             break
         seen.add(name)
-    return count if wanted is None else min(len(seen), count)
+    return min(len(seen), count)
 
 
 def _address(x: SimulatedArray) -> int:
@@ -210,8 +226,10 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
             raise ValueError(f"fuse, {name}: two arguments share memory, and it writes to one. Copy it: x.copy()")
     made = {}
     for x in found:
-        is_own = x.values.base is None and x.values.flags.c_contiguous
-        made[id(x)] = device.new(x.values if is_own else trace.compute(np.ndarray.copy, x.values))
+        values = x.values
+        if values.base is not None or not values.flags.c_contiguous:
+            values = trace.compute(np.ndarray.copy, values)
+        made[id(x)] = device.new(values)
     for x in written:
         write(device, x.host_values, ..., given[id(x)].values)
     nbytes = sum(x.host_values.nbytes for x in (*operands.values(), *made.values(), *written))
@@ -219,7 +237,11 @@ def _in_one_launch(function: Any, args: tuple) -> Any:
     operations = math.prod(trace.shape) * sum(10 if name in TEN_EACH else 1 for name in trace.calls)
     device.launch(function.__name__, nbytes, operations, next(iter([*made.values(), *operands.values()])).dtype.char)
     results = tuple([made[id(x)] for x in found])
-    return results if isinstance(result, tuple) else results[0] if results else None
+    if isinstance(result, tuple):
+        return results
+    if result is None:
+        return None
+    return results[0]
 
 
 def _compute_numbers_at_once(device: Any, function: Any, *values: Any, **keywords: Any) -> Any:

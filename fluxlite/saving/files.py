@@ -71,12 +71,8 @@ def read(path: str) -> tuple[dict[str, Any], bool]:
         file.seek(0)
         try:
             metadata, arrays = _read_arrays(path, file)
-        except (
-            in_python.SafetensorError,
-            TypeError,
-            ValueError,
-            AttributeError,
-        ) as error:  # NumPy has no BF16, for example
+        except (in_python.SafetensorError, TypeError, ValueError, AttributeError) as error:
+            # The last three are NumPy's, which has no BF16, for example.
             raise _unfit(path, _what_is_wrong(file, error)) from error
         for name, x in arrays.items():
             if x.dtype == bool and x.view(np.uint8).max(initial=0) > 1:  # NumPy would read elsewhere in memory

@@ -382,7 +382,10 @@ class Run:
         history.stop(f"the loss is {value} in batch {self.done - used + 1} of epoch {history.epochs + 1}")
         found = "No update was made with it: the model is as it was before this batch."
         if used:
-            found = f"Found {many(used, 'update')} later: the model has changed since. check_every=1 finds it at once."
+            at_once = "check_every=1 finds it at once"
+            if self.captured is not None:  # a step's loss is there when its update is made, too
+                at_once = "check_every=1 without captured=True finds it before the update"
+            found = f"Found {many(used, 'update')} later: the model has changed since. {at_once}."
         raise NotFinite(
             f"{history.reason}. {found} What helps most often: a smaller learning rate, as in setup(Adam(1e-4), model);"
             " a loss of scores, such as logitcrossentropy, instead of log(softmax(x)); no nan in the data."

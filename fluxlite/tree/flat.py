@@ -365,9 +365,8 @@ class _Walk:
         self.ties = ties
         self.owners_tell = ties  # all memory is NumPy's own, as far as we've seen
         self.leaf_by_owner: dict[int, int] = {}  # the first leaf in an owner's memory
-        self.leaf_by_key: dict[
-            tuple, int
-        ] = {}  # by `parameter_key`; as long as owners tell, only if two have one owner
+        # By `parameter_key`: as long as owners tell, only those of which two have one owner.
+        self.leaf_by_key: dict[tuple, int] = {}
         self.objects: dict[int, tuple[int, int]] = {}  # by id: the number of its place, and whether it trains there
         self.path: list = []
 
@@ -375,7 +374,9 @@ class _Walk:
         """The number of the place of `x`, after those of its parts."""
         kind = KINDS.get(x.__class__) or kind_of(x.__class__)
         if kind.take is None:
-            names, parts, make = None, (), _itself
+            names = None
+            parts = ()
+            make = _itself
         else:
             names, parts, make = kind.take(x)
         if self.stop is None:

@@ -14,6 +14,13 @@ def index_at_axis(axis, ndim, index):
     return (slice(None),) * normalize_axis_index(axis, ndim) + (index,)
 
 
+def in_a_row(a, axis):
+    """(array, axis) for what takes all elements in a row if no `axis` is given."""
+    if axis is None:
+        return np.ravel(a), 0
+    return a, axis
+
+
 # -- another shape
 def reshaped_back(g, a, order):
     if order not in ("C", "F"):  # "A" and "K" follow the memory of `a`, not of `g`
@@ -60,7 +67,12 @@ rule_for_each(
 
 # -- repeated
 def repeated(g, out, a, repeats, axis=None):
-    shape, axis = (a.shape, axis % a.ndim) if axis is not None else ((np.size(a),), 0)
+    shape = (np.size(a),)
+    if axis is None:
+        axis = 0
+    else:
+        shape = a.shape
+        axis = axis % a.ndim
     if isinstance(repeats, int):
         each = np.reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
         return np.reshape(total(each, axis=axis + 1), shape_of(a))
@@ -85,8 +97,11 @@ rule(move, lambda g, out, x, device, dtype=None: move(g, device_of(array_of(plai
 
 @composed(np.take)
 def take(a, indices, axis=None):
-    indices = list(indices) if isinstance(indices, tuple) else indices  # a tuple would be one index for each axis
-    return getitem(np.ravel(a), indices) if axis is None else getitem(a, index_at_axis(axis, a.ndim, indices))
+    if isinstance(indices, tuple):  # which would be one index for each axis
+        indices = list(indices)
+    if axis is None:
+        return getitem(np.ravel(a), indices)
+    return getitem(a, index_at_axis(axis, a.ndim, indices))
 
 
 def taken_along(g, out, arr, indices, axis=-1):

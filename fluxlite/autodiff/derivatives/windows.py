@@ -54,7 +54,9 @@ def on_the_host_in_float32(function):
 
     @functools.wraps(function)
     def product(x, *operands):
-        return (in_full if is_plain(x) else function)(x, *operands)
+        if is_plain(x):
+            return in_full(x, *operands)
+        return function(x, *operands)
 
     return product
 
@@ -66,9 +68,12 @@ def convolve(x, weight, at):
 
     `x` is ``(N, *space, inputs)``, `weight` ``(*kernel, inputs / groups, outputs)``.
     """
-    kernel, places = np.swapaxes(_by_group(weight, at), 1, 2), at.places(x.shape[1:-1])
+    kernel = np.swapaxes(_by_group(weight, at), 1, 2)
+    places = at.places(x.shape[1:-1])
     products = [kernel @ columns for _, columns in _columns(x, at)]
-    product = products[0] if len(products) == 1 else np.concatenate(products, axis=2)
+    product = products[0]
+    if len(products) > 1:
+        product = np.concatenate(products, axis=2)
     return np.swapaxes(np.reshape(product, (weight.shape[-1], *places, x.shape[0])), 0, -1)
 
 
@@ -76,8 +81,11 @@ def convolve(x, weight, at):
 @on_the_host_in_float32
 def convolve_back(y, weight, at, space):
     """Spread each element of `y` over its window, by `weight`: ``(N, *space, inputs)`` (NNlib: ``∇conv_data``)."""
-    kernel, (n, *places, _) = _by_group(weight, at), y.shape
-    inputs, room, dtype = weight.shape[-2] * at.groups, wider(space, at.pad), np.result_type(y, weight)
+    kernel = _by_group(weight, at)
+    n, *places, _ = y.shape
+    inputs = weight.shape[-2] * at.groups
+    room = wider(space, at.pad)
+    dtype = np.result_type(y, weight)
     sums = np.promote_types(dtype, np.float32)  # where windows overlap, it's added up
     total = np.zeros_like(y, shape=(at.groups, weight.shape[-2], *room, n), dtype=sums, order="C")
     for piece in _pieces(y, at, inputs, places):
@@ -122,7 +130,8 @@ rule(
 def _columns(x, at):
     """Each window as a column, by pieces: (piece, ``(groups, kernel * inputs / groups, places * N)``)."""
     n, *space, inputs = x.shape
-    dims, places = len(space), at.places(tuple(space))
+    dims = len(space)
+    places = at.places(tuple(space))
     windows = sliding(_laid_out(x, at), at.extent(), tuple(range(1, dims + 1)))
     steps = [slice(None, None, step) for step in (1, *at.stride, 1, *at.dilation)]
     windows = windows[tuple(steps)]
@@ -143,8 +152,12 @@ def _pieces(x, at, inputs, places):
     That's quicker where there's much to copy, and takes less memory. A GPU gets it all at once: each piece is a launch.
     """
     row = math.prod((*at.kernel, inputs, *places[1:], x.shape[0])) * x.itemsize
-    many = max(1, _AT_ONCE // row) if is_plain(x) and row else places[0]
-    return [slice(i, i + many) for i in range(0, places[0], many)] if many < places[0] else [slice(None)]
+    many = places[0]
+    if is_plain(x) and row:
+        many = max(1, _AT_ONCE // row)
+    if many >= places[0]:
+        return [slice(None)]
+    return [slice(i, i + many) for i in range(0, places[0], many)]
 
 
 def sliding(x, extent, axes):
@@ -157,7 +170,9 @@ def _laid_out(x, at):
     """`x` with its padding, the observations last, row by row in memory."""
     x = np.swapaxes(x, 0, -1)
     if not any(map(any, at.pad)):
-        return x if x.flags.c_contiguous else np.copy(x, order="C")
+        if x.flags.c_contiguous:
+            return x
+        return np.copy(x, order="C")
     room = np.zeros_like(x, shape=(x.shape[0], *wider(x.shape[1:-1], at.pad), x.shape[-1]), order="C")
     room[inside(x.shape[1:-1], at.pad)] = x
     return room
@@ -253,6 +268,11 @@ def _first(x, largest, axis, size, stride):
         if i == size - 1 and free is not None:
             yield free  # even in a window with a NaN, which equals nothing: its gradient must not be lost
             return
-        is_first = part == largest if free is None else (part == largest) & free
+        is_first = part == largest
+        if free is not None:
+            is_first = is_first & free
         yield is_first
-        free = ~is_first if free is None else free ^ is_first
+        if free is None:
+            free = ~is_first
+        else:
+            free = free ^ is_first

@@ -92,13 +92,15 @@ class CupyDevice(GPU):
 class CUDADevice(CupyDevice):
     """An NVIDIA GPU (Flux: ``FluxCUDADevice``)."""
 
-    backend, kind_of_id = "CUDA", "CuDevice"
+    backend = "CUDA"
+    kind_of_id = "CuDevice"
 
 
 class AMDGPUDevice(CupyDevice):
     """An AMD GPU (Flux: ``FluxAMDGPUDevice``)."""
 
-    backend, kind_of_id = "AMDGPU", "HIPDevice"
+    backend = "AMDGPU"
+    kind_of_id = "HIPDevice"
 
 
 class CupyStopwatch(Stopwatch):
@@ -131,7 +133,8 @@ class PinnedCopies:
     """
 
     def __init__(self, cupy: Any) -> None:
-        self._cuda, self._empty = cupy.cuda, cupy.empty
+        self._cuda = cupy.cuda
+        self._empty = cupy.empty
         # Non-blocking: work on this stream and on the default stream, where CuPy computes, don't wait for each other.
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._under_way: deque[tuple[Any, Any]] = deque()  # (event, pinned memory), the oldest copy first
@@ -141,7 +144,9 @@ class PinnedCopies:
 
         You may drop the copy while it's being made: its memory is this stream's in CuPy's pool, for later copies only.
         """
-        order: Any = "C" if x.flags.c_contiguous or not x.flags.f_contiguous else "F"
+        order: Any = "C"
+        if x.flags.f_contiguous and not x.flags.c_contiguous:
+            order = "F"
         dtype = x.dtype.newbyteorder("=")  # a GPU has one byte order
         with self._stream:
             result = self._empty(x.shape, dtype, order=order)
@@ -184,7 +189,9 @@ def forbid_waits(forbid: bool) -> None:
 
 
 def waits_allowed() -> Any:
-    return _allow_waits(True) if _forbidden else contextlib.nullcontext()
+    if _forbidden:
+        return _allow_waits(True)
+    return contextlib.nullcontext()
 
 
 def _allow_waits(allow: bool) -> Any:
@@ -211,9 +218,13 @@ def cupy_devices(backend: str) -> list[Device]:
 
 @functools.cache
 def cupy_device(index: int) -> CupyDevice:
-    runtime, has_any = _cupy().cuda.runtime, usable("CUDA") or usable("AMDGPU")
-    name = runtime.getDeviceProperties(index)["name"].decode() if has_any else ""
-    return AMDGPUDevice(index, name) if runtime.is_hip else CUDADevice(index, name)
+    runtime = _cupy().cuda.runtime
+    name = ""
+    if usable("CUDA") or usable("AMDGPU"):
+        name = runtime.getDeviceProperties(index)["name"].decode()
+    if runtime.is_hip:
+        return AMDGPUDevice(index, name)
+    return CUDADevice(index, name)
 
 
 # -- what's asked of its arrays --------------------------------------------------------------------------------------
@@ -232,7 +243,8 @@ _ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "
 
 
 def _add_at(total: Any, index: Any, values: Any) -> None:
-    add_at, instead = _cupy().add.at, _ADDED_AS.get(total.dtype.str[1:])
+    add_at = _cupy().add.at
+    instead = _ADDED_AS.get(total.dtype.str[1:])
     with on_card_of(total):
         if total.dtype.kind == "c":
             add_at(total.real, index, values.real)

@@ -41,9 +41,12 @@ def _kernel(function: Callable, ndim: int, *kinds: Any) -> Callable:
     known = Compiled(function, f"fuse, {function.__name__}", function.__name__)
     one = (1,) * ndim
     # NumPy computes the same with one element each, which says what type each result has.
-    ones = {
-        kind: np.ones(one, kind) if isinstance(kind, np.dtype) else kind(1) for kind, _ in kinds if kind != NoneType
-    }
+    ones: dict[Any, Any] = {}
+    for kind, _ in kinds:
+        if isinstance(kind, np.dtype):
+            ones[kind] = np.ones(one, kind)
+        elif kind is not NoneType:
+            ones[kind] = kind(1)
 
     def traced(*reals: Any) -> Any:
         """What `cupy.fuse` calls with its stand-ins, and NumPy's arrays in a rehearsal."""
@@ -56,13 +59,18 @@ def _kernel(function: Callable, ndim: int, *kinds: Any) -> Callable:
         with np.errstate(all="ignore"):
             result, found = trace.outputs(*stand_ins)
         is_tuple = isinstance(result, tuple)
-        return tuple([x.real for x in found]) if found else None
+        if not found:
+            return None
+        return tuple([x.real for x in found])
 
     def call(*args: Any) -> Any:
         known.current()  # says if a name from outside has changed: the kernel goes on with what it was
         made = run(*args)
-        made = made if isinstance(made, tuple) else (made,)
-        return made if is_tuple else made[0]
+        if not isinstance(made, tuple):
+            made = (made,)
+        if is_tuple:
+            return made
+        return made[0]
 
     run = cupy.fuse(kernel_name=f"fused_{function.__name__}")(traced)  # `round` alone is C's
     return call
@@ -85,4 +93,6 @@ class CupyTrace(Trace):
             kinds = [np.result_type(*values)] * len(values)
         reals = [x.real if isinstance(x, Traced) else kind.type(x) for x, kind in zip(inputs, kinds)]
         operands = [x if x.dtype == kind else x.astype(kind) for x, kind in zip(reals, kinds)]
-        return getattr(cupy, function.__name__)(*operands, *([] if out is None else [out.real]))
+        if out is not None:
+            operands.append(out.real)
+        return getattr(cupy, function.__name__)(*operands)

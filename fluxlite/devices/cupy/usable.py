@@ -32,7 +32,9 @@ def usable(backend: str) -> Functional:
     import importlib.util
     from pathlib import Path
 
-    is_cuda, situations, spec = backend == "CUDA", SITUATIONS[backend], importlib.util.find_spec("cupy")
+    is_cuda = backend == "CUDA"
+    situations = SITUATIONS[backend]
+    spec = importlib.util.find_spec("cupy")
     if spec is None or Path(spec.origin or "").parent.name == "simgpu":  # `python -m simgpu` stands in: that's no GPU
         return situations["not installed"]
     # CuPy's import takes 180 MB, so its package's name and the driver are looked at first.

@@ -84,8 +84,11 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
     def __getitem__(self, index: Any) -> "MetalArray":
         if _is_basic(index):
-            index = index if type(index) is tuple else (index,)
-            return self.view(self.layout[index if Ellipsis in index else (*index, ...)])  # NumPy's ... gives an array
+            if type(index) is not tuple:
+                index = (index,)
+            if Ellipsis not in index:
+                index = (*index, ...)  # with it, NumPy gives an array, also of a single element
+            return self.view(self.layout[index])
         return self.device.new(self.values[self._positions(index)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -99,18 +102,24 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         self._scatter(index, self._to_write(value))
 
     def _to_write(self, value: Any) -> Any:
-        return as_dtype(value.values if isinstance(value, MetalArray) else one_number(value, self.device), self.dtype)
+        if isinstance(value, MetalArray):
+            return as_dtype(value.values, self.dtype)
+        return as_dtype(one_number(value, self.device), self.dtype)
 
     def _scatter(self, index: Any, values: Any, add: bool = False) -> None:
         """``x[index] = values`` with an index array, or ``+=``, where repeated positions add up."""
-        into, places = self.values, self._positions(index)
+        into = self.values
+        places = self._positions(index)
         if 0 in (self.size, *(part.size for part in places if isinstance(part, mx.array))):
             return
         if not all(isinstance(part, mx.array) for part in places):  # MLX can't add to slices next to arrays
             numbered = mx.arange(self.size, dtype=mx.int64).reshape(self.shape)
-            into, places = into.reshape(-1), (numbered[places],)
-        changed = into.at[places].add(values) if add else copy.copy(into)
-        if not add:
+            into = into.reshape(-1)
+            places = (numbered[places],)
+        if add:
+            changed = into.at[places].add(values)
+        else:
+            changed = copy.copy(into)
             changed[places] = values
         self.replace(changed.reshape(self.shape))
 
@@ -142,14 +151,17 @@ class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
             return int(part) if isinstance(part, np.integer) else part
         if not isinstance(part, MetalArray):
             part = np.asarray(part)
-            part = part.astype(int) if part.size == 0 and part.dtype != bool else part
+            if part.size == 0 and part.dtype != bool:  # an empty list, of which NumPy makes floats
+                part = part.astype(int)
             tell(self.device, HOST_TO_DEVICE, "index", nbytes=part.nbytes, explicit=False)
         if part.dtype.kind in "iu":
             return as_dtype(getattr(part, "values", part), np.int64)
         if part.dtype != bool or part.ndim == 0:
             raise IndexError(f"an index is of integers or booleans, got dtype {part.dtype} of shape {part.shape}")
         # How many are True determines the result's shape, so the host has to know.
-        return part if isinstance(part, np.ndarray) else self.device.download(part, "getitem with a mask", False)
+        if isinstance(part, np.ndarray):
+            return part
+        return self.device.download(part, "getitem with a mask", False)
 
     def __len__(self) -> int:
         return len(self.layout)
@@ -195,7 +207,9 @@ def _is_basic(index: Any) -> bool:
     """Whether reading gives a view."""
     if type(index) is tuple:  # one inside another is a list of positions
         return all(type(part) is not tuple and _is_basic(part) for part in index)
-    return _is_slice(index) or isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+    if _is_slice(index):
+        return True
+    return isinstance(index, (int, np.integer)) and not isinstance(index, bool)
 
 
 def _is_slice(part: object) -> bool:
@@ -204,7 +218,11 @@ def _is_slice(part: object) -> bool:
 
 def _axes_of(part: Any) -> int:
     """How many of the array's axes one part of an index uses."""
-    return 0 if part is None or part is Ellipsis else part.ndim if isinstance(part, np.ndarray) else 1
+    if part is None or part is Ellipsis:
+        return 0
+    if isinstance(part, np.ndarray):  # a mask
+        return part.ndim
+    return 1
 
 
 def mlx_dtype(dtype: Any) -> Any:
@@ -228,7 +246,9 @@ def numpy_dtype(dtype: Any) -> np.dtype:
 
 def as_dtype(x: Any, dtype: Any) -> Any:
     """An MLX array with NumPy's `dtype`, or numbers as one. Raises `OverflowError` for an integer that doesn't fit."""
-    return x.astype(mlx_dtype(dtype)) if isinstance(x, mx.array) else mx.array(np.array(x, dtype), mlx_dtype(dtype))
+    if isinstance(x, mx.array):
+        return x.astype(mlx_dtype(dtype))
+    return mx.array(np.array(x, dtype), mlx_dtype(dtype))
 
 
 def _add_at(total: MetalArray, index: Any, values: Any) -> None:

@@ -20,7 +20,8 @@ class MetalDevice(ScalarReads, GPU):
     """An Apple GPU (Flux: ``FluxMetalDevice``). There's one, number 0. It has no float64, but MLX on the CPU does."""
 
     backend = "Metal"
-    ufunc, function = call_ufunc, call_function  # what NumPy asks of our arrays
+    ufunc = call_ufunc  # this and the next are what NumPy asks of our arrays
+    function = call_function
 
     def __init__(self, index: int = 0, name: str = "") -> None:
         super().__init__(index, name)
@@ -55,7 +56,8 @@ class MetalDevice(ScalarReads, GPU):
 
     def _planned(self) -> list:
         """Return the values still in use that MLX may not have computed, and forget them."""
-        waiting, self._waiting = self._waiting, []
+        waiting = self._waiting
+        self._waiting = []
         in_use = {id(x): x for x in (reference() for reference in waiting) if x is not None}
         return [x._values for x in in_use.values()]
 
@@ -99,10 +101,15 @@ class MetalGenerator(CountedGenerator):
         return self._drawn(mx.random.uniform, size, np.float32, low=low, high=high).astype(dtype)
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> MetalArray:
-        low, high = (0, low) if high is None else (low, high)
+        if high is None:
+            high = low
+            low = 0
         return self._drawn(mx.random.randint, size, dtype, low=low, high=high)
 
     def _drawn(self, draw: Any, size: Any, dtype: Any, **limits: Any) -> MetalArray:
-        shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+        if size is None:
+            size = ()
+        elif isinstance(size, int):
+            size = (size,)
         key = mx.random.key(int(self._next().generate_state(1, np.uint64)[0]))
-        return self._device.new(draw(shape=shape, dtype=mlx_dtype(dtype), key=key, **limits))
+        return self._device.new(draw(shape=tuple(size), dtype=mlx_dtype(dtype), key=key, **limits))

@@ -86,9 +86,7 @@ def call_function(device: Any, function: Callable, args: tuple, kwargs: dict) ->
         if name in FROM_HOST:
             return _from_host(device, function, args, kwargs)
         if name in OF_LAYOUTS:
-            found = function(*[getattr(x, "layout", x) for x in args], **kwargs)
-            is_number = isinstance(found, np.generic)  # from an array of shape (), flipped
-            return args[0] if is_number else args[0].view(found) if isinstance(found, np.ndarray) else found
+            return _of_layouts(function, args, kwargs)
         if name in ON_ARRAYS:
             return ON_ARRAYS[name](*args, **kwargs)
         if name in ON_VALUES:
@@ -103,12 +101,25 @@ def call_function(device: Any, function: Callable, args: tuple, kwargs: dict) ->
         raise
 
 
+def _of_layouts(function: Callable, args: tuple, kwargs: dict) -> Any:
+    found = function(*[getattr(x, "layout", x) for x in args], **kwargs)
+    if isinstance(found, np.generic):  # from an array of shape (), flipped
+        return args[0]
+    if isinstance(found, np.ndarray):
+        return args[0].view(found)
+    return found
+
+
 def _from_host(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
     """``np.asarray(values, like=x)``. Numbers without a dtype become float32, not NumPy's float64."""
     if args and isinstance(args[0], MetalArray):
-        return args[0].copy() if function is np.array else args[0]
+        if function is np.array:
+            return args[0].copy()
+        return args[0]
     made = np.asarray(function(*args, **kwargs))
-    return device.upload(made if "dtype" in kwargs else made.astype(_narrowed(made.dtype)))
+    if "dtype" not in kwargs:
+        made = made.astype(_narrowed(made.dtype))
+    return device.upload(made)
 
 
 def _on_values(device: Any, function: Callable, ours: Callable, args: tuple, kwargs: dict) -> Any:
@@ -122,18 +133,28 @@ def _on_values(device: Any, function: Callable, ours: Callable, args: tuple, kwa
             raise refusal(function, x, device)
         if isinstance(x, (list, tuple)):
             return type(x)(map(unwrapped, x))
-        return x.values if isinstance(x, MetalArray) else x.item() if isinstance(x, np.generic) else x
+        if isinstance(x, MetalArray):
+            return x.values
+        if isinstance(x, np.generic):
+            return x.item()
+        return x
 
     result = ours(*map(unwrapped, args), **{key: unwrapped(x) for key, x in kwargs.items()})
-    return device.new(result.astype(mx.int64) if function.__name__.startswith("arg") else result)  # MLX: uint32
+    if function.__name__.startswith("arg"):  # positions: MLX's are uint32
+        result = result.astype(mx.int64)
+    return device.new(result)
 
 
 def _reshape(a: MetalArray, shape: Any, order: Any = "C") -> MetalArray:
     """A view where NumPy gives one, otherwise a copy."""
     if order == "F":
-        return _reshape(a.T, shape[::-1] if isinstance(shape, (tuple, list)) else shape).T
+        if isinstance(shape, (tuple, list)):
+            shape = shape[::-1]
+        return _reshape(a.T, shape).T
     layout = np.reshape(a.layout, shape)
-    return a.view(layout) if np.may_share_memory(layout, a.layout) else a.device.new(a.values.reshape(layout.shape))
+    if np.may_share_memory(layout, a.layout):
+        return a.view(layout)
+    return a.device.new(a.values.reshape(layout.shape))
 
 
 def _filled(a: MetalArray, *args: Any, fill_value: Any = 0, **kwargs: Any) -> MetalArray:
@@ -147,7 +168,9 @@ def _total(name: str) -> Callable:
 
     def total(a: Any, axis: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
         wide = dtype or {"b": "i8", "i": "i8", "u": "u8"}.get(numpy_dtype(a.dtype).kind)
-        return getattr(mx, name)(as_dtype(a, wide) if wide else a, axis=axis, **kwargs)
+        if wide:
+            a = as_dtype(a, wide)
+        return getattr(mx, name)(a, axis=axis, **kwargs)
 
     return total
 

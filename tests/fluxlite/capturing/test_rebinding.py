@@ -301,6 +301,27 @@ class Recalls(fl.OptimiserRule):
         return self.eta * memory["mean"]
 
 
+def test_it_is_recorded_again_in_two_calls_since_what_is_carried_is_known():
+    own = types.SimpleNamespace(h=np.zeros(3, np.float32), factor=2.0)
+
+    @fl.captured
+    def step(x):
+        own.h = np.tanh(own.h * own.factor + x)
+
+    def calls_to_a_replay():
+        for number, x in enumerate(X[:4], 1):
+            step(x)
+            if step.plans:
+                return number
+        return None
+
+    assert calls_to_a_replay() == 3
+    own.factor = 0.5
+    step(X[0])
+    assert not step.plans
+    assert calls_to_a_replay() == 1
+
+
 def test_a_rules_memory_is_replaced_if_the_rule_does_so():
     def run(captured):
         w = np.ones(3, np.float32)

@@ -12,6 +12,7 @@ import random
 import threading
 import time
 import types
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -1008,6 +1009,13 @@ def test_a_step_that_asks_for_an_id_is_refused():
     rates = {id(w): 0.5}
     with pytest.raises(fl.CaptureError, match="calls id, and while a step is recorded"):
         fl.captured(lambda x: x * rates.get(id(w), 0.1))(X)
+
+
+def test_a_function_of_copy_may_be_imported_by_its_name():
+    step = lambda x: x * deepcopy([2])[0]  # noqa: E731
+    assert results(step) == results(step, captured=False)
+    with pytest.raises(fl.CaptureError, match=r"copy\.deepcopy of what the step computes can't be captured.* x\.copy"):
+        fl.captured(lambda x: deepcopy(x) * 2)(X)
 
 
 def test_a_number_of_numpys_that_is_replaced_at_each_call_is_carried():

@@ -31,7 +31,9 @@ def of_columns(back):
 
     def pullback(g, out, a, b):
         is_vector = np.ndim(b) == 1
-        g, out = (g[..., None], out[..., None]) if is_vector else (g, out)
+        if is_vector:
+            g = g[..., None]
+            out = out[..., None]
         return back(np.linalg.solve(transposed(a), g), out, a, b, is_vector)
 
     return pullback
@@ -111,19 +113,27 @@ def singular_vectors(a):
 
 def singular_vectors_pullback(g, out, a):
     """Townsend (2016), "Differentiating the singular value decomposition"."""
-    rows, s = a.shape[-2], singular_values(a)[..., None, :]
-    u, v, gu, gv = out[..., :rows, :], out[..., rows:, :], g[..., :rows, :], g[..., rows:, :]
-    of_u, of_v = transposed(u) @ gu, transposed(v) @ gv
+    rows = a.shape[-2]
+    s = singular_values(a)[..., None, :]
+    u = out[..., :rows, :]
+    v = out[..., rows:, :]
+    gu = g[..., :rows, :]
+    gv = g[..., rows:, :]
+    of_u = transposed(u) @ gu
+    of_v = transposed(v) @ gv
     f = apart((s - transposed(s)) * (s + transposed(s)))
     turned = (of_u - transposed(of_u)) * f * s + transposed(s) * (of_v - transposed(of_v)) * f
-    outside_u, outside_v = (gu - u @ of_u) / s, (gv - v @ of_v) / s
+    outside_u = (gu - u @ of_u) / s
+    outside_v = (gv - v @ of_v) / s
     return (u @ turned + outside_u) @ transposed(v) + u @ transposed(outside_v)
 
 
 def pinv_pullback(g, out, a, rcond=None):
     """Golub and Pereyra (1973), "The differentiation of pseudo-inverses"; while the rank stays what it is."""
-    other, back = transposed(out), transposed(g)
-    missed, free = back - a @ out @ back, back - back @ out @ a
+    other = transposed(out)
+    back = transposed(g)
+    missed = back - a @ out @ back
+    free = back - back @ out @ a
     return missed @ out @ other + other @ out @ free - other @ g @ other
 
 
@@ -168,17 +178,25 @@ def norm(x, ord=None, axis=None, keepdims=False):
         raise ValueError("the norm of a vector has one axis, that of a matrix two")
     if ord is None or ord == {1: 2, 2: "fro"}.get(len(axes)):
         return euclidean(x, axis, keepdims)
-    found = vector_norms(x, ord, axis) if len(axes) == 1 else matrix_norms(x, ord, axes)
-    return found if keepdims else np.squeeze(found, axes)
+    if len(axes) == 1:
+        found = vector_norms(x, ord, axis)
+    else:
+        found = matrix_norms(x, ord, axes)
+    if keepdims:
+        return found
+    return np.squeeze(found, axes)
 
 
 def vector_norms(x, ord, axis):
     if ord == 0:
         raise TypeError("np.linalg.norm of a vector has no derivative rule for ord=0, which counts")
-    if ord == 1 or ord == np.inf and count(x, axis) == 0:
+    is_empty = count(x, axis) == 0
+    if ord == 1 or (ord == np.inf and is_empty):
         return np.sum(np.abs(x), axis=axis, keepdims=True)
-    if ord in (np.inf, -np.inf):
-        return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=True)
+    if ord == np.inf:
+        return np.max(np.abs(x), axis=axis, keepdims=True)
+    if ord == -np.inf:
+        return np.min(np.abs(x), axis=axis, keepdims=True)
     # From 2 on, the powers are flat at 0. For smaller orders, they and their slopes may be infinite there.
     powers = np.abs(x) ** ord if ord >= 2 else power_flat_at_zero(np.abs(x), ord)
     return power_flat_at_zero(np.sum(powers, axis=axis, keepdims=True), 1 / ord)
@@ -195,7 +213,9 @@ def matrix_norms(x, ord, axes):
     if np.size(x) == 0 and ord in (1, 2, np.inf):
         return np.sum(np.abs(x), axis=axes, keepdims=True)
     if ord in (1, -1, np.inf, -np.inf):  # the largest, or smallest, sum of a column or row
-        down, across = axes if abs(ord) == 1 else axes[::-1]
+        down, across = axes
+        if abs(ord) != 1:
+            across, down = axes
         return vector_norms(vector_norms(x, 1, down), math.copysign(np.inf, ord), across)
     reduce: Any = {"nuc": np.sum, 2: np.max, -2: np.min}[ord]
     return with_axes(reduce(singular_values(np.moveaxis(x, axes, (-2, -1))), axis=-1), x, axes, False)
@@ -223,9 +243,15 @@ def matrix_power(a, n):
         raise ValueError(f"np.linalg.matrix_power takes square matrices, got shape {np.shape(a)}")
     if n == 0:
         return a * 0 + np.diag(np.ones_like(plain(a), shape=a.shape[-1:]))
-    a, n = (np.linalg.inv(a), -n) if n < 0 else (a, n)
-    half = a if n < 4 else matrix_power(a, n // 2)
-    return functools.reduce(np.matmul, [a] * n if n < 4 else [half, half, a][: 2 + n % 2])
+    if n < 0:
+        a = np.linalg.inv(a)
+        n = -n
+    if n < 4:
+        return functools.reduce(np.matmul, [a] * n)
+    half = matrix_power(a, n // 2)
+    if n % 2:
+        return half @ half @ a
+    return half @ half
 
 
 @composed(np.linalg.multi_dot)
@@ -246,8 +272,10 @@ composed(np.linalg.vecdot)(vecdot)
 
 @composed(np.cross)
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
-    axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
-    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a = np.moveaxis(a, axisa, -1)
+    b = np.moveaxis(b, axisb, -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise TypeError("np.cross has a derivative rule for vectors of three numbers")
     return np.stack([a[..., i] * b[..., j] - a[..., j] * b[..., i] for i, j in ((1, 2), (2, 0), (0, 1))], axis=axisc)
@@ -314,9 +342,12 @@ def product(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=Tru
     factors = np.reshape(np.transpose(a, axes + others), (count(a, axis), *rest))
     if len(factors) == 0:
         factors = np.ones_like(plain(a), shape=(1, *rest)) + np.sum(factors, axis=0)  # without numbers: 1
-    result = product_of_rows(factors)
-    result = np.reshape(result, tuple(1 if i in axes else n for i, n in enumerate(a.shape)) if keepdims else rest)
-    return result if initial is None else of_type(result * initial, result.dtype)
+    result = np.reshape(product_of_rows(factors), rest)
+    if keepdims:
+        result = np.expand_dims(result, axes)
+    if initial is None:
+        return result
+    return of_type(result * initial, result.dtype)
 
 
 @composed(np.dot)
@@ -330,7 +361,9 @@ def dot(a, b):
 
 @composed(np.inner)
 def inner(a, b):
-    return typed(a) * typed(b) if np.ndim(a) == 0 or np.ndim(b) == 0 else np.tensordot(a, b, axes=((-1,), (-1,)))
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return typed(a) * typed(b)
+    return np.tensordot(a, b, axes=((-1,), (-1,)))
 
 
 composed(np.vdot)(lambda a, b: np.ravel(a) @ np.ravel(b))
@@ -348,7 +381,8 @@ def tensordot(a, b, axes=2):
     shape_a, shape_b = np.shape(a), np.shape(b)
     if [shape_a[i] for i in summed_a] != [shape_b[i] for i in summed_b]:
         raise ValueError(f"cannot sum axes {summed_a} of shape {shape_a} with axes {summed_b} of shape {shape_b}")
-    lengths_a, lengths_b = [shape_a[i] for i in stay_a], [shape_b[i] for i in stay_b]
+    lengths_a = [shape_a[i] for i in stay_a]
+    lengths_b = [shape_b[i] for i in stay_b]
     inner_length = math.prod(shape_a[i] for i in summed_a)
     rows = np.reshape(np.transpose(a, stay_a + summed_a), (math.prod(lengths_a), inner_length))
     columns = np.reshape(np.transpose(b, summed_b + stay_b), (inner_length, math.prod(lengths_b)))
@@ -384,7 +418,8 @@ def operand_of_einsum(position, g, out, subscripts, *operands, optimize=False):
     place = position - 1  # the subscripts are the first argument
     x = operands[place]
     inputs = [(output, g), *((labels[i], y) for i, y in enumerate(operands) if i != place)]
-    own, used = "", "".join(label for label, _ in inputs)
+    own = ""
+    used = "".join(label for label, _ in inputs)
     for letter, length in zip(labels[place], shape_of(x)):
         if letter in own:  # off the diagonal the operand wasn't read: an identity matrix puts zeros there
             fresh = next(c for c in string.ascii_lowercase if c not in own + used + labels[place])

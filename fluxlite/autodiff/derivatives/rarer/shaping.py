@@ -12,7 +12,7 @@ from ....arrays import astype, of_type, on_device_of, primitive, scatter_add
 from ...rules import composed, rule
 from ...tracked import TrackedArray, plain
 from ..elementwise import shape_of
-from ..shaping import index_at_axis
+from ..shaping import in_a_row, index_at_axis
 from ..sums import axes_of
 
 
@@ -41,7 +41,11 @@ def broadcast_arrays(*arrays):
 
 
 def rolled_back(g, out, a, shift, axis=None):
-    return np.roll(g, tuple(-s for s in shift) if isinstance(shift, (tuple, list)) else -shift, axis)
+    if isinstance(shift, (tuple, list)):
+        back = tuple(-s for s in shift)
+    else:
+        back = -shift
+    return np.roll(g, back, axis)
 
 
 rule(np.roll, rolled_back)
@@ -135,7 +139,7 @@ def pad(array, pad_width, mode="constant", constant_values=0):
 
 @composed(np.sort)
 def sort(a, axis=-1):
-    a, axis = (a, axis) if axis is not None else (np.ravel(a), -1)
+    a, axis = in_a_row(a, axis)
     # Stable, so that on every processor the same one of several equal elements gets the gradient.
     return np.take_along_axis(a, np.argsort(plain(a), axis=axis, kind="stable"), axis)
 
@@ -167,7 +171,7 @@ def kron(a, b):
 
 
 def partition(a, kth, axis=-1):
-    a, axis = (a, axis) if axis is not None else (np.ravel(a), -1)
+    a, axis = in_a_row(a, axis)
     return np.take_along_axis(a, np.argpartition(plain(a), kth, axis=axis), axis)
 
 
@@ -215,7 +219,7 @@ def insert(arr, obj, values, axis=None):
 
 # -- picked
 def delete(arr, obj, axis=None):
-    arr, axis = (np.ravel(arr), 0) if axis is None else (arr, axis)
+    arr, axis = in_a_row(arr, axis)
     return np.take(arr, np.delete(np.arange(arr.shape[axis], dtype=np.int64), obj), axis)
 
 
@@ -248,10 +252,14 @@ def piecewise(x, condlist, funclist, *args):
     condlist = [condlist] if is_one else list(condlist)
     if len(funclist) == len(condlist) + 1:
         condlist = [*condlist, ~functools.reduce(np.logical_or, condlist)]
-    result, taken = np.zeros_like(plain(x)), np.zeros_like(plain(x), dtype=bool)
+    result = np.zeros_like(plain(x))
+    taken = np.zeros_like(plain(x), dtype=bool)
     for condition, function in reversed(list(zip(condlist, funclist, strict=True))):
-        own, taken = condition & ~taken, taken | condition
-        value = function(x[own], *args) if callable(function) else function
+        own = condition & ~taken
+        taken = taken | condition
+        value = function
+        if callable(function):
+            value = function(x[own], *args)
         if np.ndim(value) > 0:  # as many as there are of its own
             value = scatter_add(np.zeros_like(plain(x)), own, of_type(value, x.dtype))
         result = np.where(own, value, result)
@@ -283,7 +291,9 @@ rule(running_product, products_so_far)
 
 
 def cumprod(a, axis=None, dtype=None):
-    a, axis = (np.ravel(a), 0) if axis is None or np.ndim(a) == 0 and axis in (0, -1) else (a, axis)
+    if np.ndim(a) == 0 and axis in (0, -1):  # a number has no axis, but NumPy takes it for a row
+        axis = None
+    a, axis = in_a_row(a, axis)
     return np.moveaxis(running_product(np.moveaxis(of_type(a, dtype), axis, 0)), 0, axis)
 
 
@@ -322,8 +332,12 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 
 def trapezoid(y, x=None, dx=1.0, axis=-1):
-    y, axis = (np.moveaxis(y, axis, -1), -1) if np.ndim(x) == 1 else (y, axis)
-    widths = dx if x is None else np.diff(x, axis=axis)
+    if np.ndim(x) == 1:
+        y = np.moveaxis(y, axis, -1)
+        axis = -1
+    widths = dx
+    if x is not None:
+        widths = np.diff(x, axis=axis)
     left, right = (y[index_at_axis(axis, np.ndim(y), part)] for part in (slice(-1), slice(1, None)))
     return np.sum(widths * (left + right) / 2, axis=axis)
 
@@ -343,9 +357,12 @@ def gradient(f, *varargs, axis=None, edge_order=1):
 
 def slopes(f, axis, edge_order):
     f = np.moveaxis(f, axis, 0)
-    first, last = f[1:2] - f[:1], f[-1:] - f[-2:-1]
     if edge_order == 2:
-        first, last = (4 * f[1:2] - 3 * f[:1] - f[2:3]) / 2, (3 * f[-1:] - 4 * f[-2:-1] + f[-3:-2]) / 2
+        first = (4 * f[1:2] - 3 * f[:1] - f[2:3]) / 2
+        last = (3 * f[-1:] - 4 * f[-2:-1] + f[-3:-2]) / 2
+    else:
+        first = f[1:2] - f[:1]
+        last = f[-1:] - f[-2:-1]
     return np.moveaxis(np.concatenate([first, (f[2:] - f[:-2]) / 2, last]), 0, axis)
 
 

@@ -40,7 +40,8 @@ def total(a, axis=None, dtype=None, *, keepdims=False, initial=0, where=True):
 
 @composed_for_keywords(np.mean)
 def mean(a, axis=None, dtype=None, *, keepdims=False, where=True):
-    a, axis = of_type(a, dtype), axes_of(a, axis)
+    a = of_type(a, dtype)
+    axis = axes_of(a, axis)
     counts = how_many(where, a, axis)
     total = np.sum(masked(where, astype(a, counts.dtype), 0), axis=axis, keepdims=True)
     return finish(total / counts, axis, keepdims, a.dtype)
@@ -50,7 +51,8 @@ def spread(size):
     """For the variance and its root, given the `size` of the deviations and their count."""
 
     def result(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
-        a, axis = of_type(a, dtype), axes_of(a, axis)
+        a = of_type(a, dtype)
+        axis = axes_of(a, axis)
         counts = how_many(where, a, axis, ddof)
         wide = astype(a, counts.dtype)
         deviations = masked(where, wide - mean(wide, axis, keepdims=True, where=where), 0)
@@ -68,7 +70,8 @@ def deviation(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     if np.size(a) == 0:
         return result
     # Equal numbers may differ from their rounded mean. Their deviation is flat all the same.
-    axis, values = axes_of(a, axis), plain(a)
+    axis = axes_of(a, axis)
+    values = plain(a)
     largest = np.max(masked(where, values, -math.inf), axis=axis, keepdims=keepdims)
     smallest = np.min(masked(where, values, math.inf), axis=axis, keepdims=keepdims)
     return np.where(largest == smallest, plain(result), result)
@@ -174,7 +177,9 @@ def bincount(x, /, weights=None, minlength=0):
 def histogram(a, bins=10, range=None, density=None, weights=None):
     """Counts are flat between their jumps; the edges, and sums of weights, aren't."""
     check_weights(weights, np.shape(a))
-    a, weights = np.ravel(a), weights if weights is None else np.ravel(weights)
+    a = np.ravel(a)
+    if weights is not None:
+        weights = np.ravel(weights)
     counts: Array
     edges: Array
     counts, edges = np.histogram(plain(a), plain(bins), range, weights=plain(weights))
@@ -251,8 +256,12 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None):
     if rows.shape[0] == 0:
         return rows @ rows.T  # no variables, so no means
     centred = rows - np.mean(rows, axis=1, keepdims=True)
-    free = rows.shape[1] - (ddof if ddof is not None else 0 if bias else 1)
-    return np.squeeze(centred @ centred.T / free if free > 0 else centred @ centred.T * math.inf)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    free = rows.shape[1] - ddof
+    if free > 0:
+        return np.squeeze(centred @ centred.T / free)
+    return np.squeeze(centred @ centred.T * math.inf)
 
 
 @composed(np.corrcoef)
