@@ -85,13 +85,7 @@ COMPARISONS = frozenset((np.equal, np.not_equal, np.less, np.less_equal, np.grea
 def refusal(function: Any, x: Any, device: Any, alone: bool = False) -> TypeError:
     """The error that says why `function` can't take `x` together with an array on `device`, or `alone`."""
     if alone:
-        what, how = f"type {type(x).__name__}", "np.array(values)"
-        if isinstance(x, np.ndarray):
-            what, how = f"host array of {x.dtype}, shape {x.shape}", "x"
-        return TypeError(
-            f"{function.__name__}: unsupported {what}; it takes arrays on {device}. Move it there first: "
-            f"x = {device.move_code()}({how})."
-        )
+        return _refusal_alone(function, x, device)
     if isinstance(x, np.ndarray):
         return TypeError(
             f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
@@ -102,6 +96,20 @@ def refusal(function: Any, x: Any, device: Any, alone: bool = False) -> TypeErro
         f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "
         f"that device and numbers. Make a list an array there first: {device.move_code()}(np.array(values))."
     )
+
+
+def _refusal_alone(function: Any, x: Any, device: Any) -> TypeError:
+    name = function.__name__
+    if isinstance(x, np.ndarray):
+        what = f"host array of {x.dtype}, shape {x.shape}"
+        advice = f"Move it there first: x = {device.move_code()}(x)."
+    elif getattr(type(x), "__array_ufunc__", None) is not None:  # such as one whose gradient is being computed
+        what = f"type {type(x).__name__}"
+        advice = f"NumPy's functions find out what it is: np.{name}(x)."
+    else:
+        what = f"type {type(x).__name__}"
+        advice = f"Move it there first: x = {device.move_code()}(np.array(values))."
+    return TypeError(f"{name}: unsupported {what}; it takes arrays on {device}. {advice}")
 
 
 def _make_it_there(x: np.ndarray) -> str:

@@ -209,3 +209,17 @@ def test_out_of_memory_says_used_free_and_asked_for_and_leaves_nothing_behind():
         with pytest.raises(OutOfMemoryError, match=rf"Simulated:0 \(simulated NVIDIA T4\) is out of memory: {figures}"):
             compute(x)
     assert device.memory().used == 4096  # the model and x; everything else is freed
+
+
+def test_a_function_of_the_gpus_package_names_numpys_for_what_is_tracked(simulated):
+    import simgpu
+
+    x = fl.gpu(np.ones(3, np.float32))
+    for compute in (
+        lambda: gradient(lambda x: np.sum(simgpu.tanh(x)), x),
+        lambda: fl.captured(lambda x: simgpu.tanh(x))(x),
+    ):
+        with pytest.raises(TypeError, match=r"^tanh: unsupported type \w+; .* NumPy's functions .*: np\.tanh\(x\)\.$"):
+            compute()
+    with pytest.raises(TypeError, match=r"^tanh: unsupported type list; .* x = gpu\(np\.array\(values\)\)\.$"):
+        simgpu.tanh([1.0])
