@@ -27,6 +27,20 @@ def common(*dtypes: np.dtype) -> np.dtype:
     return max(found, key=lambda dtype: (dtype.kind == "f", dtype.itemsize, dtype.kind == "u"))
 
 
+def distance(own: np.dtype, wanted: np.dtype) -> int:
+    """How far one type is from another where C++ chooses a function: 0 is the same, 1 a promotion, 2 a conversion.
+
+    A complex number doesn't become a real one: 3.
+    """
+    if own == wanted:
+        return 0
+    if own.kind == "c" and wanted.kind != "c":
+        return 3
+    if wanted == INT and own.char in "?bBhH" or (own.char, wanted.char) == ("f", "d"):
+        return 1
+    return 2
+
+
 def cast(value: Any, dtype: np.dtype) -> Any:
     if value.dtype == dtype:
         return value

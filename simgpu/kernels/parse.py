@@ -92,6 +92,16 @@ class Function:
         """Whether it can be called with so many arguments."""
         return len(self.parameters) - len(self.defaults) <= count <= len(self.parameters)
 
+    def takes_as_many(self, other: "Function") -> bool:
+        """Whether both have so many parameters."""
+        return len(self.parameters) == len(other.parameters)
+
+    def could_be_given(self, given: tuple[Any, ...]) -> bool:
+        """Whether its template has letters for these types and numbers."""
+        if len(given) > len(self.letters):
+            return False
+        return all((kind is None) != isinstance(value, Node) for (_, kind, _), value in zip(self.letters, given))
+
     def filled(self, args: list[Node]) -> list[Node]:
         """The arguments, and the default values of those that are left out."""
         missing = len(self.parameters) - len(args)

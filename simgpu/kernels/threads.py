@@ -480,29 +480,46 @@ class Threads:
         if not any(function.takes(len(targets)) for function in several):
             takes = len(several[0].parameters)
             raise CompileException(f"{len(targets)} arguments, but it takes {takes}: {self.line}")
-        best, most = None, -1
+        best, least = None, None
         for function in several:
             types = self.letters_of(function, targets, given)
-            if types is None:
+            if types is None or function.given:
                 continue
-            kinds = [getattr(kind, "to", kind) for kind, _ in function.parameters]
-            same = sum(
-                not isinstance(kind, Deduced) and getattr(x, "dtype", None) == self._with(types).dtype(kind)
-                for kind, x in zip(kinds, targets)
-            )
-            if same + bool(function.given) > most:
-                best, most = (function, types), same + bool(function.given)
+            rank = self._distance(function, targets, types), bool(function.letters)
+            if least is None or rank < least:
+                best, least = (function, types), rank
         if best is None:
             raise CompileException(f"no function {name} takes these: {self.line}")
-        return best
+        return self._specialized(several, *best)
+
+    def _distance(self, function: Function, targets: list[Any], types: dict[str, Any]) -> int:
+        """How far its parameters' types are from what it gets."""
+        inner, found = self._with(types), 0
+        for (kind, _), x in zip(function.parameters, targets):
+            to = getattr(kind, "to", kind)
+            if hasattr(x, "dtype") and not isinstance(to, Deduced):
+                found += numbers.distance(x.dtype, inner.dtype(to))
+        return found
+
+    def _specialized(
+        self, several: list[Function], function: Function, types: dict[str, Any]
+    ) -> tuple[Function, dict[str, Any]]:
+        """What stands for this template with these letters, ``template <> … name<float>(…)``, if that's written."""
+        letters = [types[letter] for letter, _, _ in function.letters]
+        for one in several:
+            own = [self.letter_value(kind) for kind in one.given]
+            is_for_these = own and len(own) == len(letters) and all(map(_is_equal, own, letters))
+            if is_for_these and one.takes_as_many(function):
+                return one, types
+        return function, types
 
     def letters_of(self, function: Function, targets: list[Any], given: tuple) -> dict[str, Any] | None:
         """What the letters of a function's template stand for. None if it doesn't take these."""
         if not function.takes(len(targets)):
             return None
-        wanted = [self.letter_value(kind) for kind in given]
-        if function.given and [self.letter_value(kind) for kind in function.given] != wanted:
+        if not function.could_be_given(given):
             return None
+        wanted = [self.letter_value(kind) for kind in given]
         types = dict(self.types)
         letters = [letter for letter, _, _ in function.letters]
         known = dict(zip(letters, wanted))
@@ -511,7 +528,9 @@ class Threads:
             if isinstance(letter, str) and letter in letters:
                 known.setdefault(letter, self.dtype_of(x))
         for letter, _, default in function.letters:
-            if letter not in known and default is not None:
+            if letter not in known:
+                if default is None:  # nothing says what it is
+                    return None
                 known[letter] = self.letter_value(default)
         types |= known
         condition = function.returns
@@ -571,3 +590,8 @@ class Threads:
         value = self.cast(value, place.dtype)
         place.write(mask, value, *ufunc)
         return value
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    """Whether two things that a template is given are the same: types, or numbers."""
+    return isinstance(a, np.generic) == isinstance(b, np.generic) and bool(a == b)

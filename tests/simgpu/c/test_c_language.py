@@ -275,6 +275,32 @@ def test_functions_are_chosen_by_types_and_traits():
         computed("y = which(x, x)", preamble=preamble)
 
 
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        ("kind(1.0f)", 2), ("kind(true)", 1), ("kind((short)1)", 1),  # promoted: double, int
+        ("size(1)", 4), ("size((short)1)", 2), ("size(1.0f)", 104), ("size<float>(1)", 104), ("size<double>(1)", 8),
+        ("size(1.0)", 208), ("number<2>(5)", 10), ("number<3>(5)", -3), ("number<int>(5)", 7), ("number(5)", 7),
+        ("part(complex<float>(1))", 1),
+    ],
+)  # fmt: skip
+def test_the_nearest_function_is_called(call, value):
+    """An exact match, by itself or of a template, before a promotion, before a conversion."""
+    preamble = """
+    template <typename U> __device__ int size(U v) { return sizeof(U); }
+    template <> __device__ int size<float>(float v) { return 104; }
+    __device__ int size(double v) { return 208; }
+    __device__ int kind(double v) { return 2; }
+    __device__ int kind(int v) { return 1; }
+    template <int N> __device__ int number(int v) { return N * v; }
+    template <> __device__ int number<3>(int v) { return -3; }
+    template <typename U> __device__ int number(U v) { return 7; }
+    __device__ int part(double v) { return 2; }
+    __device__ int part(complex<double> v) { return 1; }
+    """
+    assert computed(f"y = {call}", preamble=preamble) == [value]
+
+
 def test_a_const_reference_to_another_type_is_a_copy():
     preamble = (
         "__device__ double half_of(const double& v) { return v / 2; } __device__ void reset(double& v) { v = 0; }"

@@ -260,6 +260,52 @@ def test_functions_of_one_name_are_chosen_by_what_they_take():
     assert run("int n; float s; out[i] = kind(&n) + 10 * kind(&s) + 100 * kind(7);", 1, before=OVERLOADED) == [321]
 
 
+CHOSEN = """
+template <typename T> __device__ int size(T v) { return sizeof(T); }
+template <> __device__ int size<float>(float v) { return 104; }
+__device__ int size(double v) { return 208; }
+__device__ int kind(double v) { return 2; }
+__device__ int kind(int v) { return 1; }
+template <int N> __device__ int number(int v) { return N * v; }
+template <> __device__ int number<3>(int v) { return -3; }
+template <typename T> __device__ int number(T v) { return 7; }
+template <typename T> __device__ int layers(T v) { return 1; }
+template <typename T> __device__ int layers(T* v) { return 2; }
+template <typename T> __device__ int layers(complex<T> v) { return 3; }
+template <typename T> __device__ int layers(complex<T>* v) { return 4; }
+__device__ int layers(const int* v) { return 5; }
+__device__ int other(void* v) { return 1; }
+__device__ int other(float v) { return 2; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        ("kind(1.0f)", 2), ("kind(true)", 1), ("kind((short)1)", 1), ("kind('a')", 1),  # promoted: double, int
+        ("size(1)", 4), ("size((short)1)", 2), ("size(1.0f)", 104), ("size<float>(1)", 104), ("size<double>(1)", 8),
+        ("size(1.0)", 208), ("number<2>(5)", 10), ("number<3>(5)", -3), ("number<int>(5)", 7), ("number(5)", 7),
+        ("layers(1.0f)", 1), ("layers(out)", 2), ("layers(x)", 5), ("layers(complex<float>(1))", 3),
+        ("other(x)", 1), ("other(1)", 2),
+    ],
+)  # fmt: skip
+def test_the_nearest_function_is_called(call, value):
+    """An exact match, by itself or of a template, before a promotion, before a conversion; then what says more."""
+    assert run(f"out[i] = {call};", 1, before=CHOSEN) == [value]
+
+
+def test_a_pointer_to_a_complex_number_says_more_than_one_to_anything():
+    assert run("complex<float> z; out[i] = layers(&z);", 1, before=CHOSEN) == [4]
+
+
+def test_a_template_that_takes_no_such_letters():
+    before = "template <int N> __device__ int number(int v) { return N * v; }"
+    with pytest.raises(simgpu.kernels.CompileException, match="no function number takes this in its template: line"):
+        run("out[i] = number<float>(1);", 1, before=before)
+    with pytest.raises(simgpu.kernels.CompileException, match="number takes 1 arguments, got 2: line"):
+        run("out[i] = number<2>(1, 2);", 1, before=before)
+
+
 def test_a_function_of_the_text_beside_one_of_cudas():
     body = "atomicAdd(&out[0], x[i] * x[i]); atomicAdd(reinterpret_cast<float*>(&out[1]), 1.0f);"
     assert run(body, 3, x=np.array([1j, 2, 3 - 1j], "F"), out="F", before=OVERLOADED) == [11 - 6j, 3, 0]
