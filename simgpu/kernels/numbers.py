@@ -66,6 +66,11 @@ def _round(x: Any) -> Any:
     return whole + cast(np.where(abs(x - whole) >= 0.5, np.sign(x), 0), x.dtype)
 
 
+def _difference(x: Any, y: Any) -> Any:
+    """How far x is above y, or 0. Of two infinite ones it's 0, where x - y would be NaN."""
+    return np.where(x <= y, x.dtype.type(0), x - y)[()]
+
+
 def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
     """A function that Python has and NumPy lacks, number by number."""
 
@@ -132,7 +137,7 @@ _NUMPYS = word_set("""
 _OF_FLOATS: dict[str, Callable] = {
     **{name: getattr(np, name) for name in _NUMPYS},
     "round": _round, "rsqrt": lambda x: 1 / np.sqrt(x), "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide,
-    "nearbyint": np.rint, "ldexp": lambda x, n: np.ldexp(x, n.astype(int)), "fdim": lambda x, y: np.maximum(x - y, 0),
+    "nearbyint": np.rint, "ldexp": lambda x, n: np.ldexp(x, n.astype(int)), "fdim": _difference,
     "remainder": _each_pair(math.remainder), "sinpi": lambda x: np.sin(x * np.pi), "cospi": lambda x: np.cos(x * np.pi),
     "normcdf": _each(lambda x: math.erfc(-x / math.sqrt(2)) / 2), "normcdfinv": _each(_quantile),
     "rcbrt": lambda x: 1 / np.cbrt(x), "lgamma": _each(_log_gamma),

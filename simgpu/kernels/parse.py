@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..words import word_set
-from .preprocess import CompileException, Preprocessor, Token, no_translation
+from .preprocess import LEVELS, CompileException, Preprocessor, Token, no_translation, unescaped
 
 __all__ = ["CompileException", "Parser", "Node", "Function", "Struct", "no_translation"]
 
@@ -148,11 +148,6 @@ _TRAITS = word_set("is_floating_point is_integral is_signed is_unsigned is_arith
 _CHOSEN_TYPES = word_set("enable_if enable_if_t conditional conditional_t")
 _CASTS = ("static_cast", "reinterpret_cast", "const_cast")
 _SPACES = ("std", "thrust", "cuda", "cupy")
-# The signs between operands, those that bind most loosely first.
-_SIGNS = ("= += -= *= /= %= &= |= ^= <<= >>=", "?", "||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -",
-          "* / %")  # fmt: skip
-_LEVELS = {sign: level for level, signs in enumerate(_SIGNS) for sign in signs.split()}
-_ESCAPES = {"n": "\n", "t": "\t", "0": "\0", "r": "\r"}
 
 
 class Parser:
@@ -361,7 +356,7 @@ class Parser:
     def _template_value(self) -> Any:
         if self.is_type():
             return self.type()
-        return self.expression(_LEVELS["<<"])
+        return self.expression(LEVELS["<<"])
 
     # -- outside of functions --------------------------------------------------------------------
 
@@ -617,7 +612,7 @@ class Parser:
         cases: list[tuple[Any, list[Node]]] = []
         while not self.follows("}"):
             if self.follows("case"):
-                cases.append((self.expression(_LEVELS["?"]), []))
+                cases.append((self.expression(LEVELS["?"]), []))
                 self.expect(":")
             elif self.follows("default"):
                 self.expect(":")
@@ -699,7 +694,7 @@ class Parser:
     def expression(self, loosest: int = 0) -> Node:
         """Operands, with signs in between that bind at least as tightly as those of this level."""
         left = self.unary()
-        while (level := _LEVELS.get(self.word, -1)) >= loosest:
+        while (level := LEVELS.get(self.word, -1)) >= loosest:
             line, sign = self.line, self.take()
             if sign == "?":
                 yes = self.expression()
@@ -765,7 +760,7 @@ class Parser:
         if word[:1].isdigit() or word[:1] == "." and word[1:2].isdigit():
             return Node("number", line, (_number(self.take()),))
         if word[:1] == "'" and len(word) > 2:
-            return Node("number", line, (_character(self.take()),))
+            return Node("number", line, (_character(self.take(), line),))
         if word[:1] == '"':
             return Node("text", line, (self.take()[1:-1],))
         if self.follows(*_CASTS):
@@ -811,11 +806,11 @@ class Parser:
         return Node("constant", line, (Named(name, given), self.name()))
 
 
-def _character(text: str) -> Any:
-    inner = text[1:-1]
-    if inner[0] == "\\":
-        inner = _ESCAPES.get(inner[1], inner[1])
-    return np.int8(ord(inner))
+def _character(text: str, line: Any) -> Any:
+    inner = unescaped(text[1:-1])
+    if len(inner) != 1 or ord(inner) > 255:
+        raise no_translation(line, f"{text} as one character")
+    return np.uint8(ord(inner)).astype(np.int8)
 
 
 def _number(text: str) -> Any:

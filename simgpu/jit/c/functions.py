@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from ...kernels import numbers
 from ...kernels.parse import Node, c_name, no_translation
-from ...kernels.preprocess import CompileException
+from ...kernels.preprocess import CompileException, unescaped
+from ...words import word_set
 from ..errors import KernelError, NeverWritten, OutOfBounds, StuckBarrier
 from ..lanes import BARRIER, FUNCTION, OPERATION, SHUFFLE, WARP, Lanes, Mask, where
 from ..names import SHUFFLES, check_width, of_lanes
@@ -24,6 +26,7 @@ MOST_PRINTED = 64  # lines of one printf
 Build = Callable[..., Term]
 BUILTINS: dict[str, Build] = {}
 CONSTANTS = numbers.CONSTANTS
+_QUICK = word_set("min max abs fabsf fabs fminf fmaxf fmin fmax fmaf fma fdimf fdim")  # one operation or two, no more
 chosen = where
 
 
@@ -86,7 +89,7 @@ def of_numbers(t: Any, line: Any, name: str, terms: list[Term]) -> Term:
         raise no_translation(line, f"the function {name}") from None
     except (TypeError, ValueError, IndexError) as error:
         raise CompileException(f"{name}: {error}: {line}") from None
-    cost = OPERATION if name in ("min", "max", "abs", "fabsf", "fabs", "fminf", "fmaxf", "fmin", "fmax") else FUNCTION
+    cost = OPERATION if name in _QUICK else FUNCTION
     return computed(kind, terms, lambda *values: numbers.cast(numbers.call(name, list(values)), kind), cost)
 
 
@@ -357,16 +360,9 @@ _INTEGERS: dict[str, tuple[str, str, Callable]] = {
     "__fsub_rn": ("ff", "f", np.subtract),
     "__dsub_rn": ("dd", "d", np.subtract), "__ddiv_rn": ("dd", "d", np.true_divide),
     "__fdiv_rn": ("ff", "f", np.true_divide), "__fmaf_rn": ("fff", "f", lambda x, y, z: x * y + z),
-    "fmaf": ("fff", "f", lambda x, y, z: x * y + z), "ldexpf": ("fi", "f", np.ldexp), "ldexp": ("di", "d", np.ldexp),
     "exp10f": ("f", "f", lambda x: np.power(np.float32(10), x)), "exp10": ("d", "d", lambda x: np.power(10.0, x)),
-    "sinpif": ("f", "f", lambda x: np.sin(x * np.float32(np.pi))), "sinpi": ("d", "d", lambda x: np.sin(x * np.pi)),
-    "cospif": ("f", "f", lambda x: np.cos(x * np.float32(np.pi))), "cospi": ("d", "d", lambda x: np.cos(x * np.pi)),
-    "fdimf": ("ff", "f", lambda x, y: np.fmax(x - y, np.float32(0))),
-    "fdim": ("dd", "d", lambda x, y: np.fmax(x - y, 0.0)),
     "nextafterf": ("ff", "f", np.nextafter), "nextafter": ("dd", "d", np.nextafter),
     "norm3df": ("fff", "f", lambda x, y, z: np.sqrt(x * x + y * y + z * z)),
-    "remainderf": ("ff", "f", lambda x, y: x - np.rint(x / y) * y),
-    "remainder": ("dd", "d", lambda x, y: x - np.rint(x / y) * y),
 }  # fmt: skip
 
 
@@ -389,23 +385,46 @@ def _integers(t: Any, line: Any, name: str, args: list[Node]) -> Term:
 # -- What a thread says ----------------------------------------------------------------------------
 
 
+# One value in printf's text: signs and width, a length such as ll, and how it's written.
+_FORMAT = re.compile(r"%([-+ #0]*(?:\*|\d*)(?:\.(?:\*|\d*))?)(?:hh?|ll?|[jztL])?([a-zA-Z%])")
+
+
 @builtin("printf")
 def _printf(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     if not args or args[0].kind != "text":
         raise no_translation(line, "printf without a text")
-    text = args[0].parts[0].replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-    for word in ("ll", "l", "z", "h"):
-        for letter in "diuxXf":
-            text = text.replace(f"%{word}{letter}", f"%{letter}")
-    runs = [decayed(t.value(arg)).run for arg in args[1:]]
+    text = unescaped(args[0].parts[0])
+    terms = [decayed(t.value(arg)) for arg in args[1:]]
+    writes = []  # how each value is written; a star takes one, too
+    for way, letter in _FORMAT.findall(text):
+        if letter not in "diuoxXcfFeEgG%":
+            raise no_translation(line, f"printf's %{letter}")
+        writes += ["d"] * way.count("*") + [letter] * (letter != "%")
+    if len(writes) > len(terms):
+        raise CompileException(f"printf's text takes {len(writes)} values, got {len(terms)}: {line}")
+    text = _FORMAT.sub(r"%\1\2", text)
+    runs = [term.run for term in terms]
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         values = [lanes.select(mask, one(lanes, mask)) for one in runs]
         for k in range(min(mask.count, MOST_PRINTED)):
-            print(text % tuple(value[k].item() for value in values), end="")
+            print(text % tuple([_written(value[k], letter) for letter, value in zip(writes, values)]), end="")
         return np.int32(len(runs))
 
     return Term(INT, run)
+
+
+def _written(value: Any, letter: str) -> Any:
+    """A number as printf takes it: %u and its like take the bits of a negative one for a positive one, %d the reverse."""
+    if value.dtype.kind not in "iu":
+        return value.item()
+    bits = 8 * max(4, value.dtype.itemsize)
+    number = int(value) % 2**bits
+    if letter in "di" and number >= 2 ** (bits - 1):
+        return number - 2**bits
+    if letter == "c":
+        return number % 256
+    return number
 
 
 @builtin("assert")

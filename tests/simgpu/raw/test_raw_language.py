@@ -28,6 +28,9 @@ def run(body, threads=4, x=None, out="d", before="", n=None):
         ("__mulhi(1 << 30, 8)", 2), ("__umulhi(0xffffffffu, 2u)", 1), ("fmaf(2.f, 3.f, 4.f)", 10), ("warpSize", 32),
         ("powf(2.0f, 10.0f)", 1024), ("(bool)7 + (short)65537", 2), ("float(1) / 4", 0.25), ("10 >> 1 << 2", 20),
         ("blockDim.x + gridDim.y", 2), ("0.1f == 0.1", 0), ("sizeof(float3)", 12),
+        ("fdimf(5.0f, 3.0f) + fdim(3.0, 5.0)", 2), ("fdim(INFINITY, INFINITY)", 0), ("isnan(fdimf(NAN, 1.0f))", 1),
+        ("remainderf(5.0f, 3.0f)", -1), ("remainderf(5.0f, INFINITY)", 5), ("ldexpf(1.5f, 3) + ldexp(1.0, -1)", 12.5),
+        (r"'\n' + '\x41' * 100 + '\101' * 10000", 656510), (r"'\xff'", -1), (r"'\\' + '\''", 92 + 39),
     ],
 )  # fmt: skip
 def test_an_expression(expression, value):
@@ -194,6 +197,51 @@ def test_warps(body, values):
 def test_an_atomic(change, old, new):
     body = f"int* p = out + 1; out[1] = 5; out[0] = atomic{change};"
     assert run(body, 1, out="i", n=2) == [old, new]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "!1 == 0", "(2 && 3) == 1", "(0 || 2) == 1", "-7 / 2 == -3 && -7 % 2 == -1 && 7 / -2 == -3", "!(3 > 2 > 1)",
+        "(1 ? 2 : 3) == 2 && (0 ? 1 : 0 ? 2 : 3) == 3", "010 == 8 && 0x1Fu == 31 && 0b11 == 3", r"'a' == 97 && '\n' == 10",
+        "1 << 3 + 1 == 16", "(6 & 3 | 8) == 10 && (6 ^ 3) == 5 && ~0 == -1", "1 + 2 * 3 - 4 == 3 && 9 >> 1 == 4",
+        "!defined(N) || 8 / N > 2", "0 && 1 / 0 || 1", "1 || 1 / 0", "true && !false && !unknown", "2 >= 2 && 1 != 2",
+        "1 ? 1 : 1 / 0", "3 < 4 and not (4 <= 3)", "- -1 == +1",
+    ],
+)  # fmt: skip
+def test_what_an_if_of_the_preprocessor_tests(test):
+    """Whole numbers as in C. What divides by 0 counts only if it decides."""
+    before = f"#if {test}\n#define FOUND 1\n#else\n#define FOUND 0\n#endif"
+    assert run("out[i] = FOUND;", 1, before=before) == [1]
+
+
+@pytest.mark.parametrize("test", ["1 / 0", "1.5 > 1", "1 +", "(1", "1 2", "1 = 1", '"a"', "", "f(1)", "1 ? 2"])
+def test_what_an_if_of_the_preprocessor_cant_test(test):
+    with pytest.raises(NotImplementedError, match="this test can't be translated to NumPy: line 1 of the code, #if"):
+        run("out[i] = 1;", 1, before=f"#if {test}\n#endif")
+
+
+@pytest.mark.parametrize(
+    ("given", "printed"),
+    [
+        (r'"%5lld|%-6.2lf|%zu|%hhd|%+d%%\n", 7ll, 1.5, sizeof(int), 3, 4', "    7|1.50  |4|3|+4%\n"),
+        (r'"%u %x %llu %lX", -1, -1, ~0ull, -1ll', "4294967295 ffffffff 18446744073709551615 FFFFFFFFFFFFFFFF"),
+        (r'"%d %i", 4294967295u, (unsigned char)200', "-1 200"), (r'"%o", 8', "10"),
+        (r'"%*d|%.*f", 4, 5, 1, 2.25', "   5|2.2"), (r'"%c%c %d", 65, 66 + 256, true', "AB 1"),
+        (r'"\"\x41\101\\n\t"', '"AA\\n\t'), (r'"%e %g", 1.5, 1e10f', "1.500000e+00 1e+10"), (r'"%d", 1, 2', "1"),
+    ],
+)  # fmt: skip
+def test_what_printf_writes(given, printed, capsys):
+    run(f"printf({given});", 1)
+    assert capsys.readouterr().out == printed
+
+
+def test_printf_says_how_many_values_it_takes():
+    with pytest.raises(simgpu.kernels.CompileException, match="printf's text takes 3 values, got 2: line 4"):
+        run(r'printf("%d %*d", 1, 2);', 1)
+    for text in ("%s", "%p"):
+        with pytest.raises(NotImplementedError, match=f"printf's {text} can't be translated to NumPy: line 4"):
+            run(f'printf("{text}", 1);', 1)
 
 
 def test_printf_and_assert(capsys):
