@@ -13,7 +13,7 @@ from ..lanes import Lanes, Mask
 from ..types import UINT
 from . import functions
 from .expressions import Expressions
-from .places import InField, InMemory, InVariable, Place
+from .places import InField, InMemory, InVariable, Place, refuse_const
 from .scope import Variable
 from .source import CSite
 from .terms import Array, StructType, Term, binary, computed, converted, decayed, is_pointer, known, moved
@@ -79,7 +79,7 @@ class Access(Expressions):
     def _element(self, place: Place) -> Term:
         if isinstance(place.type, Array):  # a row of an array: still a place
             whole: Any = place.pointer
-            return replace(whole, type=place.type)
+            return replace(whole, type=place.type._replace(is_const=place.is_const))
         if isinstance(place.type, Pointer):
             raise no_translation(place.site.line, "a pointer in memory")  # type: ignore[attr-defined]
         return place.read()
@@ -150,8 +150,7 @@ class Access(Expressions):
 
     def at_assign(self, line: Line, sign: str, left: Node, right: Node, gives_old: bool = False) -> Term:
         place = self.place(left)
-        if place.is_const:
-            raise CompileException(f"this is const, so it can't be changed: {line}")
+        refuse_const(place, line)
         if isinstance(place, (InMemory, InField)):
             self.program.stored |= place.origin
             if isinstance(place, InMemory):

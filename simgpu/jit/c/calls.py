@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,8 @@ class Calls(Access):
             program.flow(variable.slot, term.origin)
         parts = []
         for variable, term, (kind, _) in zip(made.parameters, terms, function.parameters):
+            if isinstance(kind, Pointer) and isinstance(kind.to, str) and isinstance(term.type, Pointer):
+                term = replace(term, type=term.type._replace(is_const=kind.is_const))  # T may be const float
             if isinstance(kind, Reference):
                 parts.append((variable, term.run))
             else:
@@ -98,6 +101,8 @@ class Calls(Access):
             variable = self.find(arg.parts[0], line) if arg.kind == "name" else None
             if variable is None or variable.known is None:
                 place = self.place(arg)
+                if place.is_const and not kind.is_const and not isinstance(kind.to, str):
+                    raise CompileException(f"a {c_name(kind.to)}& takes nothing const: {line}")
                 if isinstance(kind.to, np.dtype) and isinstance(place.type, np.dtype) and place.type != kind.to:
                     if not kind.is_const:
                         raise CompileException(f"a {c_name(kind.to)}& takes no {c_name(place.type)}: {line}")
@@ -129,7 +134,7 @@ class Calls(Access):
             lanes.held[result].given = NOBODY
             for (variable, _), value in zip(parts, values):
                 lanes.held[variable.slot].put(value)
-                if variable.place is not None and not variable.is_reference:
+                if variable.place is not None:
                     variable.place(lanes, mask)
             outer, lanes.loops = lanes.loops, []
             body(lanes, mask)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels import numbers
-from ...kernels.parse import Node, c_name, no_translation
+from ...kernels.parse import Node, Pointer, c_name, no_translation
 from ...kernels.preprocess import CompileException, unescaped
 from ...words import word_set
 from ..errors import KernelError, NeverWritten, OutOfBounds, StuckBarrier
@@ -242,8 +242,10 @@ def _load(t: Any, line: Any, name: str, args: list[Node]) -> Term:
 @builtin("sincos", "sincosf", "__sincosf", "sincospi", "sincospif")
 def _sincos(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     x, *pointers = _values(t, line, name, args, 3)
-    places = [InMemory(pointer, t.site(line)) for pointer in pointers]
-    kind = places[0].type
+    kind = np.dtype("float32" if name.endswith("f") else "float64")
+    if name in ("sincos", "sincospi") and pointers[0].type == Pointer(np.dtype("float32")):  # C++ has these, too
+        kind = np.dtype("float32")
+    places = [InMemory(converted(pointer, Pointer(kind), line), t.site(line)) for pointer in pointers]
     run = converted(x, kind, line).run
     for place in places:
         t.program.stored |= place.origin
@@ -415,7 +417,7 @@ def _printf(t: Any, line: Any, name: str, args: list[Node]) -> Term:
 
 
 def _written(value: Any, letter: str) -> Any:
-    """A number as printf takes it: %u and its like take the bits of a negative one for a positive one, %d the reverse."""
+    """A number as printf takes it: its bits, for %d with a sign, for %u and its like without."""
     if value.dtype.kind not in "iu":
         return value.item()
     bits = 8 * max(4, value.dtype.itemsize)

@@ -27,7 +27,7 @@ from .places import limits, shared_array
 from .source import CSite
 from .terms import NULL, StructType, dtype_in_memory
 
-_BYTES = "?bB"
+_BYTES = "bB"
 _DYNAMIC = "as large as the launch says"
 
 
@@ -135,13 +135,13 @@ class CLaunch(Launch):
 
     def _check_type(self, variable: Any, own: np.dtype, wants: Any) -> None:
         """Raises `TypeError` if a card would take the array's bytes for other numbers."""
-        if wants is None or own.char in _BYTES and own.itemsize == 1 and own.kind != "b":
+        if wants is None or own.char in _BYTES:
             return
         dtype = dtype_in_memory(wants)
         leaf = dtype
         while leaf.fields:
             leaf = next(iter(leaf.fields.values()))[0]
-        if own.kind == "V" and own.itemsize == dtype.itemsize or leaf.char in "bB":  # a char* is one to bytes
+        if own.kind == "V" and own.itemsize == dtype.itemsize or leaf.char in _BYTES:  # a char* is one to bytes
             return
         bare = {"c": "f", "u": "i", "b": "i"}
         is_same = bare.get(own.kind, own.kind) == bare.get(leaf.kind, leaf.kind)

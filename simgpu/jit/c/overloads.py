@@ -6,10 +6,11 @@ import numpy as np
 
 from ...kernels.numbers import distance
 from ...kernels.parse import Deduced, Function, Named, Pointer, Reference, Sized
+from .terms import Array, StructType
 
 # How far a parameter's type is from the argument's. A template's match beats a conversion, and the more of the type a
 # template says, the closer it is: T is 8, T* and complex<T> are 4, complex<T>* is 2.
-_SAME, _ANY, _PROMOTED, _CONVERTED = 0, 8, 16, 32
+_SAME, _ANY, _MADE_CONST, _PROMOTED, _CONVERTED = 0, 8, 9, 32, 64
 
 
 def fitting(several: list[Function], types: list[Any], count: int) -> Function | None:
@@ -17,7 +18,7 @@ def fitting(several: list[Function], types: list[Any], count: int) -> Function |
 
     What's written for some of a template's types, ``template <> … name<float>(…)``, only stands in for the template.
     """
-    found, least = None, 0
+    found, least = None, (0, False)
     for function in several:
         if function.given or not _says_all_letters(function, count):
             continue
@@ -47,14 +48,15 @@ def _letters_in(kind: Any) -> set[str]:
     return set()
 
 
-def _distance(function: Function, types: list[Any]) -> int | None:
+def _distance(function: Function, types: list[Any]) -> tuple[int, bool] | None:
+    """How far all parameters are from what they get; of two that are as far, a template comes after the other."""
     if not function.takes(len(types)):
         return None
     letters = [name for name, _, _ in function.letters]
     each = [_step(kind, own, letters) for (kind, _), own in zip(function.parameters, types)]
     if None in each:
         return None
-    return 2 * sum(step or 0 for step in each) + bool(letters)
+    return sum(step or 0 for step in each), bool(letters)
 
 
 def _step(kind: Any, own: Any, letters: list[str]) -> int | None:
@@ -66,16 +68,23 @@ def _step(kind: Any, own: Any, letters: list[str]) -> int | None:
     if isinstance(kind, Pointer):
         if not isinstance(own, Pointer):
             return None
-        return _pointed(kind.to, own.to, letters)
+        step = _pointed(kind.to, own.to, letters)
+        if step is None or kind.is_const == own.is_const or isinstance(kind.to, str) and own.is_const:
+            return step
+        return step + _MADE_CONST if kind.is_const else None
     if isinstance(kind, Named) and kind.name == "complex":
         if isinstance(own, np.dtype) and own.kind == "c":
             return _ANY // 2
         return None
     if isinstance(kind, np.dtype):
         return _number(kind, own)
-    if isinstance(own, (np.dtype, Pointer)):
-        return None
-    return _SAME if str(kind) == str(own) else _CONVERTED
+    if isinstance(kind, Sized):
+        if not isinstance(own, Array) or len(kind.lengths) != len(own.lengths):
+            return None
+        return _step(kind.of, own.of, letters)
+    if isinstance(own, StructType) and isinstance(kind, Named) and kind.name == own.name:
+        return _SAME
+    return None
 
 
 def _pointed(kind: Any, own: Any, letters: list[str]) -> int | None:

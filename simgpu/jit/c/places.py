@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.preprocess import CompileException
 from .. import memory
 from ..errors import KernelError, NeverWritten, OutOfBounds
 from ..lanes import NOBODY, Lanes, Mask, where
@@ -197,6 +198,12 @@ class Place:
     def read(self) -> Term:
         find, load = self.find, self.load
         return Term(self.type, lambda lanes, mask: load(lanes, mask, find(lanes, mask)), None, self.origin)
+
+
+def refuse_const(place: Place, line: Any) -> None:
+    """Raises `CompileException` if this can't be changed."""
+    if place.is_const:
+        raise CompileException(f"this is const, so it can't be changed: {line}")
 
 
 class InVariable(Place):

@@ -32,7 +32,6 @@ class Variable:
     is_const: bool = False
     known: Any = None  # its number, if the compiler knows it
     place: Callable[[Lanes, Mask], Ref] | None = None  # memory that it names: an array, or what a reference means
-    is_reference: bool = False
 
 
 class Notes(ABC):

@@ -39,12 +39,21 @@ class Module:
             values = parser.given_in(f"<{given}")
         found = [f for f in parser.functions.get(plain, []) if "__global__" in f.words]
         for function in found:
-            if values and function.given == values:
+            if values and _without_lines(function.given) == _without_lines(values):
                 return function, ()
         for function in found:
             if bool(function.letters) == bool(values) and not function.given:
                 return function, values
         return None
+
+
+def _without_lines(given: Any) -> Any:
+    """What a template is given, without the lines where it's written."""
+    if isinstance(given, Node):
+        return given.kind, _without_lines(given.parts)
+    if type(given) is tuple:
+        return tuple([_without_lines(part) for part in given])
+    return given
 
 
 class CSource:

@@ -95,6 +95,12 @@ def test_pointers_and_arrays(body, values):
 BEFORE = """
 #define SQUARE(v) ((v) * (v))
 #define JOINED(a, b) a ## b
+#define FIVE() 5
+#define SUM(first, ...) sum_of_three(first, __VA_ARGS__)
+#define NAMED(v) (first+\\
+second_##v)
+#define second_b 8
+__device__ int sum_of_three(int a, int b, int c) { return a + b + c; }
 #define LOOP(k, n) \\
     for (int k = 0; k < (n); ++k)
 #if defined(SQUARE) && !defined(OTHER) && 3 > 2
@@ -139,7 +145,8 @@ typedef float f;
     ("body", "values"),
     [
         ("out[i] = SQUARE(x[i] + 1);", [1, 4, 9, 16]), ("int ab = 7; out[i] = JOINED(a, b);", [7] * 4),
-        ("LOOP(k, 3) out[i] += k;", [3] * 4), ("out[i] = first + second;", [12] * 4),
+        ("LOOP(k, 3) out[i] += k;", [3] * 4), ("out[i] = FIVE() + FIVE ();", [10] * 4),
+        ("out[i] = SUM(1, (2, 3), 4);", [8] * 4), ("out[i] = NAMED(b);", [12] * 4), ("out[i] = first + second;", [12] * 4),
         ("out[i] = UP + DOWN + LEFT;", [11] * 4), ("out[i] = table[3 - i];", [40, 30, 20, 10]),
         ("out[i] = twice(x[i]) + twice<double>(0.5);", [1, 3, 5, 7]), ("out[i] = power<int, 3>(x[i]);", [0, 1, 8, 27]),
         ("int a, b; both_of(x[i], &a, b); out[i] = 10 * a + b;", [12, 23, 34, 45]),
@@ -203,7 +210,8 @@ def test_an_atomic(change, old, new):
     "test",
     [
         "!1 == 0", "(2 && 3) == 1", "(0 || 2) == 1", "-7 / 2 == -3 && -7 % 2 == -1 && 7 / -2 == -3", "!(3 > 2 > 1)",
-        "(1 ? 2 : 3) == 2 && (0 ? 1 : 0 ? 2 : 3) == 3", "010 == 8 && 0x1Fu == 31 && 0b11 == 3", r"'a' == 97 && '\n' == 10",
+        "(1 ? 2 : 3) == 2 && (0 ? 1 : 0 ? 2 : 3) == 3", "010 == 8 && 0x1Fu == 31 && 0b11 == 3",
+        r"'a' == 97 && '\n' == 10",
         "1 << 3 + 1 == 16", "(6 & 3 | 8) == 10 && (6 ^ 3) == 5 && ~0 == -1", "1 + 2 * 3 - 4 == 3 && 9 >> 1 == 4",
         "!defined(N) || 8 / N > 2", "0 && 1 / 0 || 1", "1 || 1 / 0", "true && !false && !unknown", "2 >= 2 && 1 != 2",
         "1 ? 1 : 1 / 0", "3 < 4 and not (4 <= 3)", "- -1 == +1",
@@ -244,6 +252,146 @@ def test_printf_says_how_many_values_it_takes():
             run(f'printf("{text}", 1);', 1)
 
 
+@pytest.mark.parametrize(
+    ("body", "values"),
+    [
+        ("int w[2][2] = {{1}, {3}}; out[i] = w[i / 2][i % 2];", [1, 0, 3, 0]),
+        ("int w[][2] = {1, 2, 3}; out[i] = 10 * w[i / 2][i % 2] + sizeof(w);", [26, 36, 46, 16]),
+        ("int w[][2] = {{1, 2}, {3}}; out[i] = 10 * w[i / 2][i % 2] + sizeof(w);", [26, 36, 46, 16]),
+        ("int w[2][2][2] = {{{1}, {2}}, {3, 4, 5}}; out[i] = w[1][i / 2][i % 2] + 10 * w[0][i / 2][i % 2];",
+         [13, 4, 25, 0]),
+        ("int w[2][2] = {1, {2, 3}}; out[i] = w[i / 2][i % 2];", [1, 0, 2, 3]),
+        ("int w[4] = {{1}, 2, {}}; out[i] = w[i];", [1, 2, 0, 0]), ("int w[4] = {}; out[i] = w[i];", [0] * 4),
+        ("float2 w[2] = {{5}, {6, 7}}; out[i] = i % 2 ? w[i / 2].y : w[i / 2].x;", [5, 0, 6, 7]),
+        ("out[i] = outer[i / 2][i % 2];", [1, 0, 3, 0]), ("out[i] = single + braced;", [12] * 4),
+        ("dim3 d, e(2), f = {2, 3}; dim3 g[2] = {{4}}; out[i] = 10000 * d.y * d.x + 1000 * e.x * e.z + 100 * f.y * f.z"
+         "+ 10 * g[0].x * g[0].y + g[1].z;", [12341] * 4),
+        ("int2 a = int2{5}, b = {}; uint3 c = {7}; out[i] = a.x + a.y + b.x + c.x + c.z;", [12] * 4),
+    ],
+)  # fmt: skip
+def test_what_braces_begin_with(body, values):
+    before = """
+    __constant__ int outer[][2] = {{1}, {3}};
+    __device__ int single = 5;
+    __constant__ int braced = {7};
+    """
+    assert run(body, before=before) == values
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("int w[2] = {1, 2, 3};", "3 values for 2 elements"), ("int w[2][2] = {{1, 2, 3}};", "3 values for 2 elements"),
+        ("int w[];", "an array without a length"), ("int w[2][] = {{1}};", "an array without a length"),
+        ("int w[2] = 5;", "an array begins with values in braces"), ("int w = {1, 2};", "2 values for one int"),
+        ("int w[2] = {{1, 2}};", "2 values for one int"), ("int w[] = {};", "at least one element, got 0"),
+    ],
+)  # fmt: skip
+def test_braces_that_dont_fit(body, text):
+    with pytest.raises(simgpu.kernels.CompileException, match=f"{text}: line 4"):
+        run(body)
+
+
+FIXED = """
+__device__ const int fixed = 7;
+__constant__ const float table[2] = {1, 2};
+__device__ int half_of(int* v) { return *v / 2; }
+__device__ void reset(int& v) { v = 0; }
+__device__ int read(const int* v) { return *v; }
+template <typename T> __device__ T first(T* v) { return *v; }
+template <typename T> __device__ T same(T& v) { return v; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("fixed = 1;", "this is const"), ("table[1] = 1;", "this is const"),
+        ("const int v[2] = {}; v[0] = 1;", "this is const"),
+        ("const int v[2][2] = {}; v[0][1] = 1;", "this is const"), ("const float2 v = {1}; v.x = 2;", "this is const"),
+        ("const int v = x[i]; ++v;", "this is const"), ("const int& r = out[i]; r = 1;", "this is const"),
+        ("auto& r = fixed; r = 1;", "this is const"), ("const int v[2] = {}; auto p = v; *p = 1;", "this is const"),
+        ("int v = 1; const int& r = v; r = 2;", "this is const"), ("int* p = x;", r"const int\* doesn't become int\*"),
+        ("sincos(1.0, &out[0], (const double*)out);", r"const double\* doesn't become double\*"),
+        ("int* p = &fixed;", r"const int\* doesn't become int\*"),
+        ("out[i] = half_of(x);", r"const int\* doesn't become int\*"), ("void* p = x;", r"doesn't become void\*"),
+        ("const int v = 1; int& r = v;", "a int& refers to nothing const"),
+        ("reset(fixed);", "a int& takes nothing const"),
+        ("const void* p = x; const int* q = p;", r"void\* doesn't become const int\* by itself"),
+    ],
+)  # fmt: skip
+def test_what_is_const_stays_as_it_is(body, text):
+    with pytest.raises(simgpu.kernels.CompileException, match=f"{text}.*: line"):
+        run(body, before=FIXED)
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        ("const int* p = &fixed; out[i] = *p + read(&fixed) + read(x);", 14), ("out[i] = first(x) + first(table);", 1),
+        ("int v = 3; const int* p = &v; v = 4; out[i] = *p;", 4), ("int* p = (int*)x; out[i] = *p + half_of(p);", 0),
+        ("const int v = x[i]; out[i] = same(v) + same(fixed);", 7), ("auto& r = fixed; out[i] = r;", 7),
+        ("int v = 3; const int& r = v; v = 4; out[i] = r;", 4), ("int v = 3; int& r = v; r += 2; out[i] = v;", 5),
+        ("const float* p[2] = {table, table + 1}; p[0] = p[1]; out[i] = *p[0];", 2),
+        ("int v = 3; const int* p = i ? &v : x; out[i] = *p;", 0),
+        ("int v = 3; const int* p = i ? x : &v; out[i] = *p;", 3),
+        ("double& r = out[i]; r = 5; r *= 2;", 10), ("double* p = out; const void* q = p; out[i] = q == p;", 1),
+    ],
+)  # fmt: skip
+def test_what_is_const_can_be_read(body, value):
+    assert run(body, 1, before=FIXED) == [value]
+
+
+def test_a_variable_of_the_host_is_none_of_a_kernels():
+    for words in ("int", "static int"):
+        with pytest.raises(simgpu.kernels.CompileException, match="identifier count is undefined: line"):
+            run("out[i] = count;", before=f"{words} count = 3;")
+    assert run("out[i] = count + far;", 1, before="static const int count = 3; constexpr float far{1.5f};") == [4.5]
+
+
+@pytest.mark.parametrize(
+    ("change", "old", "new"),
+    [
+        ("Inc(p, 4)", 4, 0), ("Inc(p, 4)", 9, 0), ("Inc(p, 4)", 3, 4), ("Inc(p, 4)", 2, 3), ("Dec(p, 4)", 0, 4), ("Dec(p, 4)", 1, 0),
+        ("Dec(p, 4)", 4, 3), ("Dec(p, 4)", 5, 4), ("Dec(p, 4)", 9, 4), ("CAS(p, 4, 7)", 3, 3), ("CAS(p, 4, 7)", 5, 5),
+        ("Add_block(p, 2)", 3, 5), ("Exch_system(p, 2)", 3, 2),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["unsigned int* p = out;", "unsigned int own = out[0]; unsigned int* p = &own;"])
+def test_an_atomic_of_unsigned_numbers(change, old, new, place):
+    """As CUDA's guide has them: ((old >= value) ? 0 : (old + 1)), and so on. A variable's own address takes them, too."""
+    assert run(f"out[0] = {old}; {place} out[1] = atomic{change}; out[0] = *p;", 1, out="I", n=2) == [new, old]
+
+
+def test_the_upper_half_of_a_product_of_64_bits():
+    for x, y in (2**64 - 1, 2**64 - 1), (0x123456789ABCDEF0, 0xFEDCBA9876543210), (0xFFFFFFFF00000001, 0x1FFFFFFFF):
+        assert run(f"out[i] = __umul64hi({x:#x}, {y:#x}) == {x * y >> 64:#x};", 1) == [1]
+
+
+@pytest.mark.parametrize(
+    ("body", "values"),
+    [
+        ("out[i] = whole(2.7f) + 10 * half_of(3);", [17] * 4), ("set(out + i, x[i]);", [0, 0, 2, 3]),
+        ("out[i] = shape<float>(1) * 100 + shape<char, 2>('a');", [4312] * 4), ("out[i] = shape(1.0);", [83] * 4),
+        ("out[i] = first_of(x + i) + sum_of(1, 2);", [3, 4, 5, 6]), ("int1 v = make_int1(5); out[i] = v.x;", [5] * 4),
+        ("int w[3] = {0, 0, 0}; if (i < 3) w[i] = i; out[i] = i < 3 ? w[i] : 7;", [0, 1, 2, 7]),
+        ("const int v = x[i], w = v; out[i] = by_reference(v, w);", [0, 11, 22, 33]),
+    ],
+)  # fmt: skip
+def test_functions_and_what_they_give(body, values):
+    before = """
+    __device__ int whole(float v) { return v; }
+    __device__ auto half_of(int v) { return v * 0.5; }
+    __device__ void store(double* p, int v) { *p = v; }
+    __device__ void set(double* p, int v) { if (v < 2) return; return store(p, v); }
+    template <typename T = double, int N = 3> __device__ int shape(T v) { return sizeof(T) * 10 + N; }
+    __device__ int first_of(const int* p) { return *p; }
+    __device__ int sum_of(int, int v) { return v + 1; }
+    __device__ int by_reference(const int& v, const int& w) { return v + 10 * w; }
+    """
+    assert run(body, before=before) == values
+
+
 def test_printf_and_assert(capsys):
     run('printf("%d: %.1f %llu\\n", i, x[i] * 0.5, 7ull);', 2)
     assert capsys.readouterr().out == "0: 0.0 7\n1: 0.5 7\n"
@@ -276,6 +424,7 @@ def test_what_cant_be_translated_says_the_line(body, text):
         ("out[1.5] = 1;", "double as an index"), ("return 1;", "a kernel returns nothing"),
         ("long long v; atomicAdd(&v, 1);", r"atomicAdd doesn't take long long\*"),
         ("out[i] = __shfl(x[i], 0);", "write __shfl_sync"), ("float3 v; out[i] = v.w;", "float3 has no field w"),
+        ("atomicAdd(&out[i]);", "atomicAdd takes 2 arguments, got 1"), ("atomicCAS(&out[i], 1, 2, 3);", "takes 3 arguments, got 4"),
         ("*i = 1;", r"\* takes a pointer, got int"), ("out[i] = fabs(x);", "fabs takes numbers"),
     ],
 )  # fmt: skip
@@ -324,6 +473,17 @@ template <typename T> __device__ int layers(complex<T>* v) { return 4; }
 __device__ int layers(const int* v) { return 5; }
 __device__ int other(void* v) { return 1; }
 __device__ int other(float v) { return 2; }
+__device__ int held(const int* v) { return 1; }
+template <typename T> __device__ int held(const T* v) { return 4; }
+__device__ int held(double* v) { return 2; }
+__device__ int held(int* v) { return 3; }
+struct Pair { int a, b; };
+struct Trio { int a, b, c; };
+__device__ int held(Trio v) { return 6; }
+__device__ int held(Pair v) { return 5; }
+__device__ int rows(const int (*v)[3]) { return 1; }
+__device__ int rows(const float (*v)[3]) { return 2; }
+__device__ int rows(const float (*v)[3][2]) { return 3; }
 """
 
 
@@ -334,12 +494,15 @@ __device__ int other(float v) { return 2; }
         ("size(1)", 4), ("size((short)1)", 2), ("size(1.0f)", 104), ("size<float>(1)", 104), ("size<double>(1)", 8),
         ("size(1.0)", 208), ("number<2>(5)", 10), ("number<3>(5)", -3), ("number<int>(5)", 7), ("number(5)", 7),
         ("layers(1.0f)", 1), ("layers(out)", 2), ("layers(x)", 5), ("layers(complex<float>(1))", 3),
-        ("other(x)", 1), ("other(1)", 2),
+        ("other(out)", 1), ("other(1)", 2), ("held(x)", 1), ("held(out)", 2), ("held((int*)x)", 3),
+        ("held(&nothing)", 4),
+        ("held(Pair())", 5), ("held(Trio())", 6), ("rows(whole)", 1), ("rows(parts)", 2), ("rows(deep)", 3),
     ],
 )  # fmt: skip
 def test_the_nearest_function_is_called(call, value):
     """An exact match, by itself or of a template, before a promotion, before a conversion; then what says more."""
-    assert run(f"out[i] = {call};", 1, before=CHOSEN) == [value]
+    own = "float parts[2][3], deep[1][3][2], nothing; int whole[2][3];"
+    assert run(f"{own} out[i] = {call};", 1, before=CHOSEN) == [value]
 
 
 def test_a_pointer_to_a_complex_number_says_more_than_one_to_anything():
