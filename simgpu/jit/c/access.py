@@ -138,7 +138,7 @@ class Access(Expressions):
         if not isinstance(owner.type, StructType):
             raise CompileException(f"{c_name(owner.type)} has no field {name}: {line}")
         k, run = owner.type.place(name, line), owner.run
-        return Term(owner.type.fields[k][1], lambda lanes, mask: run(lanes, mask)[k])
+        return Term(owner.type.fields[k][1], lambda lanes, mask: run(lanes, mask)[k], None, owner.origin)
 
     def at_address(self, line: Line, node: Node) -> Term:
         place = self.place(node)
@@ -151,14 +151,12 @@ class Access(Expressions):
     def at_assign(self, line: Line, sign: str, left: Node, right: Node, gives_old: bool = False) -> Term:
         place = self.place(left)
         refuse_const(place, line)
-        if isinstance(place, (InMemory, InField)):
-            self.program.stored |= place.origin
-            if isinstance(place, InMemory):
-                place.site.adds = sign in ("+", "-") and bool(sign)
+        self.program.stored |= place.stores_to
+        if isinstance(place, InMemory):
+            place.site.adds = sign in ("+", "-")
         if not sign:
             value = self.first_value(place.type, right, line)
-            if isinstance(place, InVariable):
-                self.flow(place.slot, place.type, value.origin)
+            self._note_origin(place, value.origin)
             find, store, run = place.find, place.store, value.run
 
             def assign(lanes: Lanes, mask: Mask) -> Any:
@@ -169,6 +167,13 @@ class Access(Expressions):
 
             return Term(place.type, assign, None, place.origin)
         return self._update(place, sign, right, line, gives_old)
+
+    def _note_origin(self, place: Place, origin: frozenset) -> None:
+        """A pointer that may come from there is put here."""
+        if place.slot is not None:
+            self.flow(place.slot, place.type, origin)
+        elif origin:
+            self.program.puts.append((place.origin, origin))
 
     def _update(self, place: Place, sign: str, right: Node, line: Line, gives_old: bool) -> Term:
         """``x += y``. What `place` finds, it finds once."""

@@ -79,6 +79,8 @@ class Declarations(Calls):
         slot, kind, name, site = variable.slot, variable.type, variable.name, self.site(line)
         variable.place = lambda lanes, mask: lanes.held[slot].value
         variable.known = None
+        if value is not None:
+            self.flow(slot, kind, value.origin)
 
         def step(lanes: Lanes, mask: Mask) -> None:
             new = None if value is None else value.run(lanes, mask)
@@ -126,7 +128,10 @@ class Declarations(Calls):
         if first is None and isinstance(of, StructType):
             first = []
         if first is not None:
-            values = {k: self.first_value(of, one, line).run for k, one in self.elements(first, lengths, line)}
+            terms = [(k, self.first_value(of, one, line)) for k, one in self.elements(first, lengths, line)]
+            values = {k: term.run for k, term in terms}
+            for _, term in terms:
+                self.flow(slot, of, term.origin)
         is_filled, zero = first is not None, zero_of(of)
 
         def step(lanes: Lanes, mask: Mask) -> None:

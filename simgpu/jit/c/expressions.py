@@ -158,7 +158,8 @@ class Expressions(TypeNames):
 
 def struct_term(kind: StructType, terms: Sequence[Term]) -> Term:
     runs = [term.run for term in terms]
-    return Term(kind, lambda lanes, mask: tuple([run(lanes, mask) for run in runs]))
+    origin = frozenset().union(*[term.origin for term in terms])
+    return Term(kind, lambda lanes, mask: tuple([run(lanes, mask) for run in runs]), None, origin)
 
 
 def fixed(kind: Any, value: Any) -> Term:

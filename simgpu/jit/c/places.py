@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.parse import Pointer
 from ...kernels.preprocess import CompileException
 from .. import memory
 from ..errors import KernelError, NeverWritten, OutOfBounds
@@ -193,6 +194,8 @@ class Place:
     load: Callable[[Lanes, Mask, Any], Any]
     store: Callable[[Lanes, Mask, Any, Any], None]
     pointer: Term | None = None  # its address, if it has one
+    slot: int | None = None  # of the variable that it is, or is in
+    stores_to: frozenset = frozenset()  # whose memory changes if it's written: as in `Notes.flows`
     is_const = False
 
     def read(self) -> Term:
@@ -234,6 +237,8 @@ class InMemory(Place):
         self.type = kind = pointer.type.to
         self.origin = pointer.origin
         self.is_const = pointer.type.is_const
+        if not isinstance(kind, Pointer):  # a pointer is only in a thread's own memory
+            self.stores_to = pointer.origin
         run, is_struct = pointer.run, isinstance(kind, StructType)
 
         def find(lanes: Lanes, mask: Mask) -> Any:
@@ -268,6 +273,7 @@ class InField(Place):
     def __init__(self, owner: Place, name: str, line: Any) -> None:
         k = owner.type.place(name, line)
         self.type, self.is_const, self.origin = owner.type.fields[k][1], owner.is_const, owner.origin
+        self.slot, self.stores_to = owner.slot, owner.stores_to
         self.find = owner.find
         self.load = lambda lanes, mask, found: owner.load(lanes, mask, found)[k]
 

@@ -109,6 +109,10 @@ def test_complex_numbers():
         ("y = x; double old = y++; y = 10 * y + old;", [10, 21, 32, 43]),
         ("int w[2]; w[x % 2] = x; y = w[x % 2] + 10 * x;", [0, 11, 22, 33]),
         ("int w[] = {1, 1, 1}; if (x < 3) w[x] += x; y = w[0] + 10 * w[1] + 100 * w[2];", [111, 121, 311, 111]),
+        ("int w[] = {0, 0}; w[x % 2] = 7; y = w[0] + 10 * w[1];", [7, 70, 7, 70]),
+        ("y = 5; if (x == 2) return; int n = 0; do { n++; } while (n < x); y = 6;", [6, 6, 5, 6]),
+        ("y = 5; if (x == 2) return; int n = 0; while (n < x) n++; y = 6;", [6, 6, 5, 6]),
+        ("y = 5; if (x == 2) return; for (int n = 0; n < x; n++) { if (n == 1) break; } y = 6;", [6, 6, 5, 6]),
         ("int w[2][3] = {{1, 2, 3}, {4, 5}}; w[1][2] = 6; y = 10 * w[1][x % 3] + w[0][2];", [43, 53, 63, 43]),
         ("double w[99]; for (int k = 0; k < 99; k++) w[k] = k; y = w[x * 30];", [0, 30, 60, 90]),
         ("y = 5; switch (x) { case 0: y = 1; break; case 1: y = 2; case 2: y += 7; }", [1, 9, 12, 5]),
@@ -168,6 +172,9 @@ def test_what_the_preamble_defines(operation, values):
         ("goto end;", "goto"), ("y = (float*)x", r"a cast to float\*"),
         ("if (x", "where"),
         ("y = x$", r"\$ where"), ("{ y = 1", "the end where"), ("5 = x", "writing to this"),
+        ("y = y.size()", r"\.size can't"),
+        ("int w[2]; y = w.ndim", r"\.ndim can't"), ("y = _ind.strides", r"\.strides can't"),
+        ("y = x.shape()[0]", r"\.shape can't"), ("y = _ind.other", r"\.other can't"),
         ("__shared__ int s[3];", "__shared__"), ("y = _ind.get()", "an array, a pointer"),
     ],
 )  # fmt: skip
@@ -230,6 +237,16 @@ def test_pointers_count_an_arrays_strides():
     ("operation", "error", "text"),
     [
         ("const T* p = &x[7]; y = p[i];", IndexError, r"x\[8\] is outside, x has 8 elements: i = 1"),
+        (
+            "const double* p = (const double*)&x[0]; y = p[i + 1];",
+            IndexError,
+            r"x as float64\[4\] is outside, x as float64",
+        ),
+        (
+            "const short* p = (const short*)(const double*)&x[0]; y = p[16 + i];",
+            IndexError,
+            r"^x as int16\[16\] is outside",
+        ),
         ("y = *(const T*)((const char*)&x[0] + 2);", NotImplementedError, "a pointer between two elements"),
         ("T* p = &x[0]; *p = 1;", simgpu.kernels.CompileException, "a kernel can only write to its outputs"),
         ("const T* p = x;", simgpu.kernels.CompileException, r"x is an array and no pointer, &x\[0\] is one"),
@@ -273,8 +290,9 @@ def test_functions_are_chosen_by_types_and_traits():
         ("y = std::is_integral_v<T> + 2 * std::is_unsigned<T>::value", 1),
     ):  # fmt: skip
         assert computed(operation, [3], preamble=preamble) == [value], operation
-    with pytest.raises(simgpu.kernels.CompileException, match="2 arguments, but it takes 1"):
-        computed("y = which(x, x)", preamble=preamble)
+    for call in ("which(x, x)", "size_of(x, x)", "half_of(x, x)"):
+        with pytest.raises(simgpu.kernels.CompileException, match="2 arguments, but it takes 1"):
+            computed(f"y = {call}", preamble=f"{preamble} __device__ double half_of(double x) {{ return x / 2; }}")
 
 
 @pytest.mark.parametrize(
@@ -326,6 +344,28 @@ def test_atomics_give_what_was_there_before():
     kernel(counts, owner, old, first)
     assert counts.tolist() == [6, 9, 5] and owner.tolist() == [0, 1]
     assert old.tolist() == [0, 0, 0, 1, 2, 4] and first.tolist() == [-1, -1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "old", "new"),
+    [
+        ("Inc(&n[0], 4)", 4, 0), ("Inc(&n[0], 4)", 9, 0), ("Inc(&n[0], 4)", 3, 4), ("Inc(&n[0], 4)", 2, 3),
+        ("Dec(&n[0], 4)", 0, 4), ("Dec(&n[0], 4)", 1, 0), ("Dec(&n[0], 4)", 4, 3), ("Dec(&n[0], 4)", 5, 4),
+        ("CAS(&n[0], 4, 7)", 4, 7), ("CAS(&n[0], 4, 7)", 3, 3), ("CAS(&n[0], 4, 7)", 5, 5), ("Exch(&n[0], 2)", 3, 2),
+        ("Sub(&n[0], 2)", 3, 1), ("Max(&n[0], 2)", 3, 3), ("Min(&n[0], 2)", 3, 2), ("And(&n[0], 6)", 3, 2),
+        ("Or(&n[0], 6)", 3, 7), ("Xor(&n[0], 6)", 3, 5),
+    ],
+)  # fmt: skip
+def test_an_atomic(change, old, new):
+    """As CUDA's guide has them: ((old >= value) ? 0 : (old + 1)), and so on."""
+    n, y = simgpu.full(1, old, "uint32"), simgpu.zeros(1, "uint32")
+    simgpu.ElementwiseKernel("", "raw uint32 n, uint32 y", f"y = atomic{change}")(n, y)
+    assert (int(y[0]), int(n[0])) == (old, new)
+
+
+def test_threads_that_dont_take_part_read_nothing():
+    kernel = simgpu.ElementwiseKernel("raw T x", "T y", "if (i < 1) y = x[i]; else y = 5;")
+    assert kernel(simgpu.full(1, 7.0), simgpu.zeros(3)).tolist() == [7, 5, 5]
 
 
 def test_a_loop_without_an_end(monkeypatch):

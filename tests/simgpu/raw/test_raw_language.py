@@ -13,7 +13,7 @@ def run(body, threads=4, x=None, out="d", before="", n=None):
     inner = f"const {c_types[given.dtype.char]}* x, {c_types[out]}* out"
     code = f'{before}\nextern "C" __global__ void f({inner}) {{\nint i = threadIdx.x;\n{body}\n}}'
     result = simgpu.zeros(n or threads, out)
-    simgpu.RawKernel(code, "f")((1,), (threads,), (simgpu.asarray(given), result))
+    simgpu.RawKernel(code, "f")((1,), (threads,), (simgpu.asarray(given), result), shared_mem=64)
     return simgpu.asnumpy(result).tolist()
 
 
@@ -83,6 +83,8 @@ def test_statements(body, values):
         ("const int* p = i < 2 ? x : x + 1; out[i] = p[1];", [1, 1, 2, 2]),
         ("const int* p = nullptr; if (p) out[i] = 1; p = x; if (p != NULL) out[i] += 2;", [2, 2, 2, 2]),
         ("float4 v = make_float4(1, 2, 3, i); v.y += v.w; out[i] = v.x + v.y * 10;", [21, 31, 41, 51]),
+        ("extern __shared__ float a[]; extern __shared__ int b[]; a[i] = 1; out[i] = b[i] == __float_as_int(1);",
+         [1] * 4),
         ("int2 v[2]; v[0].x = i; v[0].y = 1; v[1] = v[0]; v[1].x++; out[i] = v[1].x * 10 + v[0].x;", [10, 21, 32, 43]),
         ("uint3 t = threadIdx; dim3 d = blockDim; out[i] = 10 * t.x + d.x + t.y;", [4, 14, 24, 34]),
         ("float4 const* p = (float4 const*)x; out[i] = __float_as_int(p[0].y) + sizeof(p[0]);", [17, 17, 17, 17]),
@@ -145,8 +147,10 @@ typedef float f;
     ("body", "values"),
     [
         ("out[i] = SQUARE(x[i] + 1);", [1, 4, 9, 16]), ("int ab = 7; out[i] = JOINED(a, b);", [7] * 4),
-        ("LOOP(k, 3) out[i] += k;", [3] * 4), ("out[i] = FIVE() + FIVE ();", [10] * 4),
-        ("out[i] = SUM(1, (2, 3), 4);", [8] * 4), ("out[i] = NAMED(b);", [12] * 4), ("out[i] = first + second;", [12] * 4),
+        ("LOOP(k, 3) out[i] += k;", [3] * 4),
+        ("out[i] = FIVE() + FIVE ();", [10] * 4),
+        ("out[i] = SUM(1, (2, 3), 4);", [8] * 4), ("out[i] = NAMED(b);", [12] * 4),
+        ("out[i] = first + second;", [12] * 4),
         ("out[i] = UP + DOWN + LEFT;", [11] * 4), ("out[i] = table[3 - i];", [40, 30, 20, 10]),
         ("out[i] = twice(x[i]) + twice<double>(0.5);", [1, 3, 5, 7]), ("out[i] = power<int, 3>(x[i]);", [0, 1, 8, 27]),
         ("int a, b; both_of(x[i], &a, b); out[i] = 10 * a + b;", [12, 23, 34, 45]),
@@ -352,14 +356,15 @@ def test_a_variable_of_the_host_is_none_of_a_kernels():
 @pytest.mark.parametrize(
     ("change", "old", "new"),
     [
-        ("Inc(p, 4)", 4, 0), ("Inc(p, 4)", 9, 0), ("Inc(p, 4)", 3, 4), ("Inc(p, 4)", 2, 3), ("Dec(p, 4)", 0, 4), ("Dec(p, 4)", 1, 0),
+        ("Inc(p, 4)", 4, 0), ("Inc(p, 4)", 9, 0), ("Inc(p, 4)", 3, 4), ("Inc(p, 4)", 2, 3), ("Dec(p, 4)", 0, 4),
+        ("Dec(p, 4)", 1, 0),
         ("Dec(p, 4)", 4, 3), ("Dec(p, 4)", 5, 4), ("Dec(p, 4)", 9, 4), ("CAS(p, 4, 7)", 3, 3), ("CAS(p, 4, 7)", 5, 5),
         ("Add_block(p, 2)", 3, 5), ("Exch_system(p, 2)", 3, 2),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("place", ["unsigned int* p = out;", "unsigned int own = out[0]; unsigned int* p = &own;"])
 def test_an_atomic_of_unsigned_numbers(change, old, new, place):
-    """As CUDA's guide has them: ((old >= value) ? 0 : (old + 1)), and so on. A variable's own address takes them, too."""
+    """As CUDA's guide has them: ((old >= value) ? 0 : (old + 1)), and so on. A thread's own variable may be changed."""
     assert run(f"out[0] = {old}; {place} out[1] = atomic{change}; out[0] = *p;", 1, out="I", n=2) == [new, old]
 
 
@@ -424,7 +429,8 @@ def test_what_cant_be_translated_says_the_line(body, text):
         ("out[1.5] = 1;", "double as an index"), ("return 1;", "a kernel returns nothing"),
         ("long long v; atomicAdd(&v, 1);", r"atomicAdd doesn't take long long\*"),
         ("out[i] = __shfl(x[i], 0);", "write __shfl_sync"), ("float3 v; out[i] = v.w;", "float3 has no field w"),
-        ("atomicAdd(&out[i]);", "atomicAdd takes 2 arguments, got 1"), ("atomicCAS(&out[i], 1, 2, 3);", "takes 3 arguments, got 4"),
+        ("atomicAdd(&out[i]);", "atomicAdd takes 2 arguments, got 1"),
+        ("atomicCAS(&out[i], 1, 2, 3);", "atomicCAS takes 3 arguments, got 4"),
         ("*i = 1;", r"\* takes a pointer, got int"), ("out[i] = fabs(x);", "fabs takes numbers"),
     ],
 )  # fmt: skip

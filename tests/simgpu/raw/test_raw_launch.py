@@ -54,6 +54,38 @@ def test_a_name_of_cplusplus_is_found_only_if_it_was_asked_for():
         module.get_function("scale<float>")
 
 
+def test_a_template_needs_its_letters_and_may_be_written_for_some_of_them():
+    code = """
+    template<typename T, int N> __global__ void fill(T* x) { x[threadIdx.x] = N; }
+    template<> __global__ void fill<int, 7>(int* x) { x[threadIdx.x] = 70; }
+    template<int N> __global__ void count(int* x) { x[threadIdx.x] = N; }
+    template<> __global__ void count<-1>(int* x) { x[threadIdx.x] = 100; }
+    """
+    names = ("fill<int, 7>", "fill<int, 8>", "fill< int,7 >", "count<-1>", "count<1>", "fill<float, 7>")
+    module = simgpu.RawModule(code=code, name_expressions=(*names, "fill", "missing"))
+    found = []
+    for name in names:
+        x = zeros(1, "f" if "float" in name else "i")
+        module.get_function(name)((1,), (1,), (x,))
+        found.append(int(x[0]))
+    assert found == [70, 8, 70, 100, 1, 7]
+    for name in ("fill", "missing"):
+        with pytest.raises(raw.CUDADriverError, match=f"there is no kernel {name}, only fill, count"):
+            module.get_function(name)
+    with pytest.raises(raw.CUDADriverError, match="there is no kernel f, only none"):
+        simgpu.RawKernel("__device__ int g() { return 1; }", "f")((1,), (1,), ())
+
+
+def test_what_it_was_made_with():
+    kernel, module = simgpu.RawKernel(ADD, "add"), simgpu.RawModule(code=ADD)
+    for made in (kernel, module, module.get_function("add")):
+        assert (made.code, made.file_path, made.options, made.backend) == (ADD, None, (), "nvrtc")
+        assert (made.translate_cucomplex, made.enable_cooperative_groups, made.name_expressions) == (False, False, None)
+    other = simgpu.RawKernel(ADD, "add", ("-DN=1",), "nvcc", translate_cucomplex=True, enable_cooperative_groups=True)
+    assert (other.options, other.backend) == (("-DN=1",), "nvcc")
+    assert (other.translate_cucomplex, other.enable_cooperative_groups) == (True, True)
+
+
 def test_several_kernels_of_one_module():
     module, x = simgpu.RawModule(code=KINDS), zeros()
     for name, value in (("one", 1), ("two", 2)):
@@ -143,6 +175,23 @@ def test_pointers_of_other_types():
     assert out.tolist() == [12, 34]
     simgpu.RawKernel(code, "f")((1,), (2,), (simgpu.asarray(np.arange(4, dtype="f").reshape(2, 2)), out))
     assert out.tolist() == [1, 23]
+
+
+def test_bytes_may_be_anything():
+    """An array of uint8 or int8 is memory for whatever a kernel reads there, and a char* reads any array's bytes."""
+    code = 'extern "C" __global__ void f(const float* x, float* out) { out[threadIdx.x] = x[threadIdx.x]; }'
+    wanted, out = np.array([1.5, -2], "f"), zeros(2)
+    for dtype in (np.uint8, np.int8):
+        simgpu.RawKernel(code, "f")((1,), (2,), (simgpu.asarray(wanted.view(dtype)), out))
+        assert out.tolist() == [1.5, -2]
+    for dtype in (bool, np.float16, np.int32):
+        with pytest.raises(TypeError, match="a card would take its bytes for other numbers"):
+            simgpu.RawKernel(code, "f")((1,), (2,), (zeros(8, dtype), out))
+    code = 'extern "C" __global__ void f(const char* x, float* out) { out[threadIdx.x] = x[threadIdx.x]; }'
+    for dtype in (np.int32, np.float64, bool):
+        given = np.array([1, 0], dtype)
+        simgpu.RawKernel(code, "f")((1,), (2,), (simgpu.asarray(given), out))
+        assert out.tolist() == given.view(np.int8)[:2].tolist()
 
 
 def test_strides_are_the_kernels_own_business():
