@@ -42,7 +42,7 @@ def inside(lanes: Lanes, mask: Mask, index: Any, length: int, name: str, site: C
             return index
         bad = mask.on & ((at < 0) | (at >= length))
         if not bad.any():
-            return np.where((at < 0) | (at >= length), index.dtype.type(0), index)
+            return index
         first = int(np.broadcast_to(at, bad.shape).ravel()[bad.argmax()])
     what = f"{name} has {length:,} elements along this axis, 0 to {length - 1:,}; index {first:,} is outside."
     raise site.wrong(OutOfBounds, what, "A GPU doesn't check.", lanes.first_of(bad))
@@ -123,7 +123,6 @@ def _syncthreads_with(t: Any, line: Any, name: str, args: list[Node]) -> Term:
 def _syncwarp(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     site = t.site(line)
     given = _values(t, line, name, args, 0, 1)
-    t.program.needs_warps = True
     if not given or given[0].known is not None and int(given[0].known) & FULL_WARP == FULL_WARP:
         return Term(None, lambda lanes, mask: lanes.warp_barrier(mask, site))
     bits = converted(given[0], UINT, line).run

@@ -39,7 +39,6 @@ class Notes(ABC):
 
     def __init__(self, source: CSource) -> None:
         self.source, self.name, self.slots = source, source.name, 0
-        self.needs_warps = False
         self.shared_bytes = self.constant_bytes = 0  # that the text declares
         self.flows: dict[int, set] = {}  # which arrays, or other variables, a pointer may come from
         self.puts: list[tuple[frozenset, frozenset]] = []  # pointers that are put where a pointer points: where, which
@@ -90,14 +89,14 @@ class Scope:
         self.first_slot = program.slots
         self.source = program.source
         self.name = program.name
-        if function is not None and self.is_device:
+        if self.is_device:
             self.name = function.name
         self.addressed: set[str] = set()  # the variables whose address the text asks for
         self.compared: set[str] = set()  # the pointers that it gives to atomicCAS
         self.uses_result = True
 
-    def site(self, line: Line, adds: bool = False) -> CSite:
-        return CSite(self.source, line, adds)
+    def site(self, line: Line) -> CSite:
+        return CSite(self.source, line)
 
     def find(self, name: str, line: Line) -> Variable:
         for scope in reversed(self.scopes):

@@ -74,9 +74,11 @@ class CSite:
     }  # fmt: skip
     node = None
 
-    def __init__(self, source: CSource, line: Line, adds: bool = False, is_guess: bool = False) -> None:
+    adds = False  # whether the line adds to an element
+
+    def __init__(self, source: CSource, line: Line, is_guess: bool = False) -> None:
         self.source, self.line, self.text = source, line.number, line.text
-        self.adds, self.is_guess = adds, is_guess
+        self.is_guess = is_guess
 
     def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
         return kind(what, advice, self.source.name, self.line, self.text, place)

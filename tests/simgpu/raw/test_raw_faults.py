@@ -264,6 +264,45 @@ def test_outside_of_a_threads_own_array(blocks, use, what):
         simgpu.RawKernel(code, "f")((blocks,), (4,), (simgpu.zeros(4, "f"),))
 
 
+@pytest.mark.parametrize(
+    ("use", "error", "what"),
+    [
+        ("__shared__ float s[2][3]; s[1][2] = t;", jit.DataRace, r"writes s\[1, 2\]"),
+        ("__shared__ float s[2][3][4]; s[1][2][3] = t;", jit.DataRace, r"writes s\[1, 2, 3\]"),
+        ("int w[2][3] = {}; x[t] = w[1][t];", jit.OutOfBounds, "w has 3 elements along this axis, 0 to 2; index 3"),
+        ("int w[2][3] = {}; x[t] = w[t][0];", jit.OutOfBounds, "w has 2 elements along this axis, 0 to 1; index 2"),
+        ("int w[2][3] = {}; x[t] = w[1][-1];", jit.OutOfBounds, "w has 3 elements along this axis, 0 to 2; index -1"),
+        ("int w[2][3]; w[0][0] = 1; x[t] = w[1][2];", jit.NeverWritten, r"w\[1\]\[2\] has no value in this thread"),
+        ("int w[2][3]; w[t % 2][0] = 1; x[t] = w[t % 2][2];", jit.NeverWritten, r"w\[…\] has no value in this thread"),
+        ("int w[2]; if (t < 2) w[0] = 1; x[t] = w[0];", jit.NeverWritten, r"w\[0\] has no value in this thread"),
+        ("x[t] = past(t);", jit.OutOfBounds, "v has 1 elements, 0 to 0; index 1 is outside"),
+        ("int v = 1; int* p = &v; x[t] = p[1];", jit.OutOfBounds, "v has 1 elements, 0 to 0; index 1 is outside"),
+        ("int v; int* p = &v; x[t] = *p;", jit.NeverWritten, "v has no value in this thread yet"),
+        ("x[t] = small(t);", jit.NeverWritten, "small ends in this thread without a return"),
+    ],
+)  # fmt: skip
+def test_what_the_message_names(use, error, what):
+    code = """__device__ int past(int v) { int* p = &v; return p[1]; }
+    __device__ int small(int v) { if (v < 3) return v; }
+    extern "C" __global__ void f(float* x) { int t = threadIdx.x; BODY }"""
+    with pytest.raises(error, match=what):
+        simgpu.RawKernel(code.replace("BODY", use), "f")((1,), (4,), (simgpu.zeros(4, "f"),))
+
+
+@pytest.mark.parametrize(
+    ("use", "adds"),
+    [
+        ("x[0] += t;", True), ("x[0] -= t;", True), ("x[0]++;", True), ("x[0] = t;", False), ("x[0] *= 2;", False),
+        ("x[0] = x[0] + t;", False),
+    ],
+)  # fmt: skip
+def test_only_what_adds_is_told_to_add_atomically(use, adds):
+    code = f'extern "C" __global__ void f(float* x) {{ int t = threadIdx.x; {use} }}'
+    with pytest.raises(jit.DataRace) as caught:
+        simgpu.RawKernel(code, "f")((1,), (4,), (simgpu.zeros(4, "f"),))
+    assert ("each may miss what another one adds: write atomicAdd(&…, …)" in str(caught.value)) == adds
+
+
 @pytest.mark.parametrize("mask", ["", "0xffffffff", "~0u"])
 def test_a_barrier_of_a_whole_warp(mask):
     code = f'extern "C" __global__ void f(float* x) {{ if (threadIdx.x < 20) __syncwarp({mask}); x[threadIdx.x] = 1; }}'

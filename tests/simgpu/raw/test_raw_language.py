@@ -381,6 +381,16 @@ def test_the_upper_half_of_a_product_of_64_bits():
         ("out[i] = first_of(x + i) + sum_of(1, 2);", [3, 4, 5, 6]), ("int1 v = make_int1(5); out[i] = v.x;", [5] * 4),
         ("int w[3] = {0, 0, 0}; if (i < 3) w[i] = i; out[i] = i < 3 ? w[i] : 7;", [0, 1, 2, 7]),
         ("const int v = x[i], w = v; out[i] = by_reference(v, w);", [0, 11, 22, 33]),
+        ("out[i] = pair<float, int>(1) + 10 * pair<float>(1) + 100 * pair<int>(1);", [231] * 4),
+        ("int v = x[i]; out[i] = moved(v) * 10 + v;", [10, 21, 32, 43]),
+        ("out[i] = count_down(x[i]) + 10 * count_down(3);", [60, 61, 63, 66]),
+        ("float2 a = {1, 2}, b(a), c = float2(b); c.x = 5; out[i] = c.x * 100 + c.y * 10 + b.x;", [521] * 4),
+        ("bool on = blockDim.x > 1; const int* p = on ? x : nullptr; const int* q = on ? 0 : x; out[i] = p[1] * 2 + !q;",
+         [3] * 4),
+        ("int w[1] = {5}; out[i] = 7; if (i < 1) out[i] = w[i];", [5, 7, 7, 7]),
+        ("int w[2][2] = {{1, 2}, {3, 4}}; out[i] = i && i < 3 ? w[i - 1][1] : 9;", [9, 2, 4, 9]),
+        ("int w[2]; if (i < 2) w[0] = 1; if (i > 0) w[0] = 2; if (i > 2) w[0] += 3; out[i] = w[0];", [1, 2, 2, 5]),
+        ("int v; if (i < 2) v = 1; else v = 2; out[i] = v;", [1, 1, 2, 2]),
     ],
 )  # fmt: skip
 def test_functions_and_what_they_give(body, values):
@@ -390,6 +400,12 @@ def test_functions_and_what_they_give(body, values):
     __device__ void store(double* p, int v) { *p = v; }
     __device__ void set(double* p, int v) { if (v < 2) return; return store(p, v); }
     template <typename T = double, int N = 3> __device__ int shape(T v) { return sizeof(T) * 10 + N; }
+    template <typename T, typename U> __device__ int pair(T v) { return 1; }
+    template <typename T> __device__ int pair(T v) { return 2; }
+    template <> __device__ int pair<float>(float v) { return 3; }
+    __device__ int moved(int v) { int* p = &v; *p += 1; return v; }
+    __device__ void add_to(int& sum, int v) { sum += v; }
+    __device__ int count_down(int v) { int sum = 0; while (v > 0) { add_to(sum, v); add_to(v, -1); } return sum; }
     __device__ int first_of(const int* p) { return *p; }
     __device__ int sum_of(int, int v) { return v + 1; }
     __device__ int by_reference(const int& v, const int& w) { return v + 10 * w; }
@@ -429,6 +445,7 @@ def test_what_cant_be_translated_says_the_line(body, text):
         ("out[1.5] = 1;", "double as an index"), ("return 1;", "a kernel returns nothing"),
         ("long long v; atomicAdd(&v, 1);", r"atomicAdd doesn't take long long\*"),
         ("out[i] = __shfl(x[i], 0);", "write __shfl_sync"), ("float3 v; out[i] = v.w;", "float3 has no field w"),
+        ("double v = 1; out[i] = v.x;", "double has no field x"), ("int& r;", "a reference needs what it refers to"),
         ("atomicAdd(&out[i]);", "atomicAdd takes 2 arguments, got 1"),
         ("atomicCAS(&out[i], 1, 2, 3);", "atomicCAS takes 3 arguments, got 4"),
         ("*i = 1;", r"\* takes a pointer, got int"), ("out[i] = fabs(x);", "fabs takes numbers"),
@@ -472,11 +489,13 @@ __device__ int kind(int v) { return 1; }
 template <int N> __device__ int number(int v) { return N * v; }
 template <> __device__ int number<3>(int v) { return -3; }
 template <typename T> __device__ int number(T v) { return 7; }
+__device__ int layers(float2 v) { return 6; }
 template <typename T> __device__ int layers(T v) { return 1; }
 template <typename T> __device__ int layers(T* v) { return 2; }
 template <typename T> __device__ int layers(complex<T> v) { return 3; }
 template <typename T> __device__ int layers(complex<T>* v) { return 4; }
 __device__ int layers(const int* v) { return 5; }
+__device__ int other(float* v) { return 3; }
 __device__ int other(void* v) { return 1; }
 __device__ int other(float v) { return 2; }
 __device__ int held(const int* v) { return 1; }
@@ -500,6 +519,7 @@ __device__ int rows(const float (*v)[3][2]) { return 3; }
         ("size(1)", 4), ("size((short)1)", 2), ("size(1.0f)", 104), ("size<float>(1)", 104), ("size<double>(1)", 8),
         ("size(1.0)", 208), ("number<2>(5)", 10), ("number<3>(5)", -3), ("number<int>(5)", 7), ("number(5)", 7),
         ("layers(1.0f)", 1), ("layers(out)", 2), ("layers(x)", 5), ("layers(complex<float>(1))", 3),
+        ("layers(float2())", 6), ("other(&nothing)", 3),
         ("other(out)", 1), ("other(1)", 2), ("held(x)", 1), ("held(out)", 2), ("held((int*)x)", 3),
         ("held(&nothing)", 4),
         ("held(Pair())", 5), ("held(Trio())", 6), ("rows(whole)", 1), ("rows(parts)", 2), ("rows(deep)", 3),

@@ -163,6 +163,10 @@ def test_numbers_are_passed_as_cupy_passes_them():
     line = np.array((0.5, 10), np.dtype([("a", "f"), ("b", "i")]))
     simgpu.RawKernel(code, "f")((1,), (4,), (x, line, True, None))
     assert x.tolist() == [10, 10.5, 11, 11.5]
+    short, long = np.dtype([("a", "f")]), np.dtype([("a", "f"), ("b", "q"), ("c", "i")])
+    for wrong in (np.zeros((), short), np.zeros((), long), np.zeros(1, line.dtype), 1.0):
+        with pytest.raises(TypeError, match="line is .*, and Line has 8 bytes: give it a NumPy array without axes"):
+            simgpu.RawKernel(code, "f")((1,), (4,), (x, wrong, True, None))
 
 
 def test_pointers_of_other_types():
@@ -192,6 +196,26 @@ def test_bytes_may_be_anything():
         given = np.array([1, 0], dtype)
         simgpu.RawKernel(code, "f")((1,), (2,), (simgpu.asarray(given), out))
         assert out.tolist() == given.view(np.int8)[:2].tolist()
+
+
+@pytest.mark.parametrize(
+    ("own", "c_type", "fits"),
+    [
+        ("f", "int", False), ("i", "float", False), ("i", "unsigned int", True), ("I", "int", True),
+        ("f", "float2", True), ("F", "float", True), ("F", "complex<float>", True), ("f", "complex<float>", True),
+        ("d", "complex<float>", False),
+        ("D", "float", False), ("F", "int", False), ("q", "int", False), ("h", "int", False), ("i", "int4", True),
+        ("d", "float2", False), ("?", "bool", True), ("?", "unsigned char", True), ("e", "__half", True),
+    ],
+)  # fmt: skip
+def test_which_pointers_an_array_fits(own, c_type, fits):
+    """A card looks at bytes alone: it's taken if the numbers have the same bytes, also two by two."""
+    kernel = simgpu.RawKernel(f'extern "C" __global__ void f({c_type}* x) {{ }}', "f")
+    if fits:
+        kernel((1,), (1,), (zeros(8, own),))
+    else:
+        with pytest.raises(TypeError, match="a card would take its bytes for other numbers"):
+            kernel((1,), (1,), (zeros(8, own),))
 
 
 def test_strides_are_the_kernels_own_business():
