@@ -52,7 +52,10 @@ class Threads:
         if isinstance(kind, str):
             return self.types[kind]
         if isinstance(kind, Named) and kind.member == "value_type":  # of a complex number, its parts'
-            return self.dtype(kind.name).type(0).real.dtype
+            owner = self.dtype(kind.name)
+            if owner.kind != "c":
+                raise CompileException(f"{parse.c_name(owner)} has no type value_type: {self.line}")
+            return owner.type(0).real.dtype
         if isinstance(kind, Named) and kind.name == "complex":
             return np.result_type(self.dtype(kind.given[0]), np.complex64)
         if isinstance(kind, Named) and kind.name.removesuffix("_t") == "conditional":

@@ -84,13 +84,12 @@ class Scope:
 
     def __init__(self, program: Notes, function: Function | None, bound: dict[str, Any]) -> None:
         self.program, self.function, self.bound = program, function, bound
-        self.is_device = function is not None and "__global__" not in function.words
         self.scopes: list[dict[str, Variable]] = [{}]
         self.first_slot = program.slots
         self.source = program.source
-        self.name = program.name
-        if self.is_device:
-            self.name = function.name
+        self.name, self.is_device = program.name, False
+        if function is not None and "__global__" not in function.words:
+            self.name, self.is_device = function.name, True
         self.addressed: set[str] = set()  # the variables whose address the text asks for
         self.compared: set[str] = set()  # the pointers that it gives to atomicCAS
         self.uses_result = True

@@ -44,7 +44,7 @@ class TypeNames(Scope):
     def _named(self, kind: Named) -> Any:
         if kind.member:
             owner = self.resolve(kind.name if kind.name in self.bound else kind._replace(member=""))
-            if kind.member == "value_type" and isinstance(owner, np.dtype):
+            if kind.member == "value_type" and isinstance(owner, np.dtype) and owner.kind == "c":
                 return owner.type(0).real.dtype
             raise CompileException(f"{c_name(owner)} has no type {kind.member}")
         if kind.name == "complex":

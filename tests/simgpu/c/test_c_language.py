@@ -386,6 +386,8 @@ def test_the_parts_of_complex_numbers_in_memory():
     x, out = np.array([1 + 2j, 3 - 1j, 5j], np.complex64), simgpu.zeros(2, "F")
     kernel(simgpu.asarray(x), simgpu.asarray(np.array([1, 0, 1], np.int32)), out, size=3)
     assert out.tolist() == [3 - 1j, 1 + 7j]
+    with pytest.raises(simgpu.kernels.CompileException, match="int has no type value_type: line 1"):
+        computed("T::value_type v = 1; y = v")
 
 
 def test_macros():

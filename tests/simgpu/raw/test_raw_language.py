@@ -298,6 +298,7 @@ def test_braces_that_dont_fit(body, text):
 
 FIXED = """
 __device__ const int fixed = 7;
+constexpr int most = 9;
 __constant__ const float table[2] = {1, 2};
 __device__ int half_of(int* v) { return *v / 2; }
 __device__ void reset(int& v) { v = 0; }
@@ -310,7 +311,7 @@ template <typename T> __device__ T same(T& v) { return v; }
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        ("fixed = 1;", "this is const"), ("table[1] = 1;", "this is const"),
+        ("fixed = 1;", "this is const"), ("most = 1;", "this is const"), ("table[1] = 1;", "this is const"),
         ("const int v[2] = {}; v[0] = 1;", "this is const"),
         ("const int v[2][2] = {}; v[0][1] = 1;", "this is const"), ("const float2 v = {1}; v.x = 2;", "this is const"),
         ("const int v = x[i]; ++v;", "this is const"), ("const int& r = out[i]; r = 1;", "this is const"),
@@ -385,8 +386,10 @@ def test_the_upper_half_of_a_product_of_64_bits():
         ("int v = x[i]; out[i] = moved(v) * 10 + v;", [10, 21, 32, 43]),
         ("out[i] = count_down(x[i]) + 10 * count_down(3);", [60, 61, 63, 66]),
         ("float2 a = {1, 2}, b(a), c = float2(b); c.x = 5; out[i] = c.x * 100 + c.y * 10 + b.x;", [521] * 4),
-        ("bool on = blockDim.x > 1; const int* p = on ? x : nullptr; const int* q = on ? 0 : x; out[i] = p[1] * 2 + !q;",
-         [3] * 4),
+        ("bool on = blockDim.x > 1; const int *p = on ? x : nullptr, *q = on ? 0 : x; out[i] = p[1] * 2 + !q;", [3] * 4),
+        ("out[i] = is_null(1, 0) + is_null(2, nullptr) + is_null(4, x);", [13] * 4), ("out[i] = cube<3>(2);", [8] * 4),
+        ("out[i] = half_part(complex<float>(3, 4));", [2] * 4), ("out[i] = point<int>(nullptr);", [1] * 4),
+        ("int w[2][3] = {{}, {7}}; out[i] = corner_of(w);", [7] * 4),
         ("int w[1] = {5}; out[i] = 7; if (i < 1) out[i] = w[i];", [5, 7, 7, 7]),
         ("int w[2][2] = {{1, 2}, {3, 4}}; out[i] = i && i < 3 ? w[i - 1][1] : 9;", [9, 2, 4, 9]),
         ("int w[2]; if (i < 2) w[0] = 1; if (i > 0) w[0] = 2; if (i > 2) w[0] += 3; out[i] = w[0];", [1, 2, 2, 5]),
@@ -403,6 +406,15 @@ def test_functions_and_what_they_give(body, values):
     template <typename T, typename U> __device__ int pair(T v) { return 1; }
     template <typename T> __device__ int pair(T v) { return 2; }
     template <> __device__ int pair<float>(float v) { return 3; }
+    template <typename T> __device__ T is_null(T v, const int* p) { return p == nullptr ? v : 10; }
+    template <typename T, int N> __device__ T power(T v) { T r = 1; for (int k = 0; k < N; k++) r *= v; return r; }
+    template <int N> __device__ int cube(int v) { return power<int, N>(v); }
+    template <typename T> __device__ typename T::value_type half_part(T z) {
+        typename T::value_type part = z.imag();
+        return part / 2;
+    }
+    template <typename T> __device__ int point(T* v) { return v == 0; }
+    template <typename T> __device__ T corner_of(const T (*s)[3]) { return s[1][0]; }
     __device__ int moved(int v) { int* p = &v; *p += 1; return v; }
     __device__ void add_to(int& sum, int v) { sum += v; }
     __device__ int count_down(int v) { int sum = 0; while (v > 0) { add_to(sum, v); add_to(v, -1); } return sum; }
@@ -533,6 +545,32 @@ def test_the_nearest_function_is_called(call, value):
 
 def test_a_pointer_to_a_complex_number_says_more_than_one_to_anything():
     assert run("complex<float> z; out[i] = layers(&z);", 1, before=CHOSEN) == [4]
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("out[i] = number(1);", r"what N is in number: write number<…>: line 1"),
+        ("out[i] = both(1);", r"what N is in both: write both<…>: line 2"),
+        ("out[i] = point(3.0);", r"what T is in point: write point<…>: line 3"),
+        ("out[i] = rows(x);", r"what T is in rows: write rows<…>: line 4"),
+        ("int w[2][3] = {}; out[i] = after(w, 1);", r"int\[3\]\* doesn't become const int\*: line 1"),
+        ("out[i] = plain(1, x);", r"const int\* doesn't become int: line 1"), ("auto v;", "auto needs a value: line 1"),
+        ("out[i] = part(3);", "int has no type value_type"),
+        ("int w[2][3] = {}; open(w);", "an array without a length: line 8"),
+    ],
+)  # fmt: skip
+def test_letters_that_nothing_says(body, text):
+    before = """template <int N> __device__ int number(int v) { return N * v; }
+    template <typename T, int N> __device__ int both(T v) { return N; }
+    template <typename T> __device__ int point(T* v) { return 1; }
+    template <typename T> __device__ int rows(const T (*s)[3]) { return 1; }
+    template <typename T> __device__ int after(const int* s, T v) { return v; }
+    template <typename T> __device__ int plain(T v, int n) { return n; }
+    template <typename T> __device__ typename T::value_type part(T v) { return v; }
+    __device__ void open(const int s[2][]) { }"""
+    with pytest.raises(simgpu.kernels.CompileException, match=text):
+        run(body, 1, before=before)
 
 
 def test_a_template_that_takes_no_such_letters():
