@@ -347,7 +347,8 @@ class Threads:
         return y
 
     def at_assign(self, mask: Any, sign: str, left: Node, right: Node, gives_old: bool = False) -> Any:
-        place, value = self.target(left, mask), self.operand(right, mask)
+        value = self.operand(right, mask)  # C++ says that the right side comes first
+        place = self.target(left, mask)
         if not sign:
             return self.store(place, value, mask)
         old = self.read(place, mask)

@@ -160,8 +160,8 @@ class Access(Expressions):
             find, store, run = place.find, place.store, value.run
 
             def assign(lanes: Lanes, mask: Mask) -> Any:
+                new = run(lanes, mask)  # C++ says that the right side comes first
                 to = find(lanes, mask)
-                new = run(lanes, mask)
                 store(lanes, mask, to, new)
                 return new
 
@@ -177,15 +177,17 @@ class Access(Expressions):
 
     def _update(self, place: Place, sign: str, right: Node, line: Line, gives_old: bool) -> Term:
         """``x += y``. What `place` finds, it finds once."""
-        slot = self.program.new_slot()
+        slot, own_slot = self.program.new_slot(), self.program.new_slot()
         before = Term(place.type, lambda lanes, mask: lanes.held[slot].value, None, place.origin)
-        after = converted(binary(sign, before, self.value(right), line), place.type, line).run
-        find, load, store = place.find, place.load, place.store
+        value = decayed(self.value(right))
+        given = replace(value, run=lambda lanes, mask: lanes.held[own_slot].value)
+        after = converted(binary(sign, before, given, line), place.type, line).run
+        find, load, store, run = place.find, place.load, place.store, value.run
 
         def update(lanes: Lanes, mask: Mask) -> Any:
+            lanes.held[own_slot].value = run(lanes, mask)  # C++ says that the right side comes first
             to = find(lanes, mask)
-            held = lanes.held[slot]
-            old = held.value = load(lanes, mask, to)
+            old = lanes.held[slot].value = load(lanes, mask, to)
             new = after(lanes, mask)
             store(lanes, mask, to, new)
             return old if gives_old else new

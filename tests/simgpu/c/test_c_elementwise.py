@@ -80,6 +80,18 @@ def test_before_and_after_the_loop():
     assert h(kernel(g(np.zeros(4)))).tolist() == [0, 2, 4, 6]
 
 
+def test_what_a_call_gives_back():
+    x = g(np.arange(3.0))
+    two = ElementwiseKernel("T x", "T y, T z", "y = x + 1; z = x + 2")
+    y, z = two(x)
+    assert (h(y).tolist(), h(z).tolist()) == ([1, 2, 3], [2, 3, 4])
+    assert two(x, y, z) == (y, z)
+    (y,) = ElementwiseKernel("T x", "T y", "y = 2 * x", return_tuple=True)(x)
+    assert h(y).tolist() == [0, 2, 4]
+    assert ElementwiseKernel("T x", "T y", "y = 3 * x", no_return=True)(x, y) is None
+    assert h(y).tolist() == [0, 3, 6]
+
+
 def test_no_elements():
     kernel = ElementwiseKernel("T x", "T y", "this isn't C")
     assert kernel(g(np.zeros((0, 3)))).shape == (0, 3)
