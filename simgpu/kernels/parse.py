@@ -488,6 +488,8 @@ class Parser:
         name = self.name()
         given = self._given() if self.word == "<" else ()
         found = Struct(name, letters=letters)
+        if not given and any(not others for others, _ in self.structs.get(name, [])):
+            raise no_translation(self.line, f"another struct {name}")
         self.structs.setdefault(name, []).append((given, found))
         if letters or given:
             self.templates.add(name)
@@ -511,11 +513,12 @@ class Parser:
         if self.follows(";"):
             return Node("block", line, ([],))
         if self.follows("{"):
-            found = []
+            found, types = [], dict(self.types)
             while not self.follows("}"):
                 if not self.word:
                     self.expect("}")
                 found.append(self.statement())
+            self.types = types  # what's named inside ends here
             return Node("block", line, (found,))
         if (method := getattr(self, f"_{word}_statement", None)) is not None:
             self.at += 1

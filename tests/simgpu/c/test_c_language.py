@@ -127,6 +127,7 @@ def test_complex_numbers():
         ("y = x; double old = y++; y = 10 * y + old;", [10, 21, 32, 43]),
         ("int w[2]; w[x % 2] = x; y = w[x % 2] + 10 * x;", [0, 11, 22, 33]),
         ("int w[] = {1, 1, 1}; if (x < 3) w[x] += x; y = w[0] + 10 * w[1] + 100 * w[2];", [111, 121, 311, 111]),
+        ("int w[1] = {1}; if (x > 1) w[0] = 5; y = w[0];", [1, 1, 5, 5]),
         ("int w[] = {0, 0}; w[x % 2] = 7; y = w[0] + 10 * w[1];", [7, 70, 7, 70]),
         ("y = 5; if (x == 2) return; int n = 0; do { n++; } while (n < x); y = 6;", [6, 6, 5, 6]),
         ("y = 5; if (x == 2) return; int n = 0; while (n < x) n++; y = 6;", [6, 6, 5, 6]),
@@ -249,6 +250,10 @@ def test_pointers_count_an_arrays_strides():
     kernel = simgpu.ElementwiseKernel("raw T x", "float64 y", walk)
     wanted = simgpu.asnumpy(x).ravel()
     assert kernel(x, simgpu.zeros(12)).tolist() == [118, *wanted[1:]]
+    x = simgpu.arange(48.0).reshape(2, 4, 6)[:, ::-1, ::2].transpose(2, 0, 1)
+    kernel = simgpu.ElementwiseKernel("raw T x", "float64 y", "const T* p = &x[0]; const T* q = &x[i]; y = q - p;")
+    places = simgpu.asnumpy(x).ravel()
+    assert kernel(x, simgpu.zeros(24)).tolist() == (places - places[0]).tolist()
 
 
 @pytest.mark.parametrize(

@@ -123,10 +123,40 @@ def test_launches_are_cupys():
     """A whole array that's large takes two kernels, with CUB's blocks; two inputs, other axes and few elements, one."""
     x = g(np.ones((100, 10), np.float32))
     dot = ReductionKernel("T x, T y", "T z", "x * y", "a + b", "z = a", "0", "dot")
-    calls = [lambda: SUM(x), lambda: SUM(x, axis=0), lambda: SUM(x[:5]), lambda: dot(x, x)]
+    y = x.reshape(4, 25, 10)
+    calls = [
+        lambda: SUM(x), lambda: SUM(x, axis=0), lambda: SUM(x[:5]), lambda: dot(x, x), lambda: SUM(y, axis=(1, 2)),
+        lambda: SUM(y, axis=(0, 1)),
+    ]  # fmt: skip
     counts = []
     for call in calls:
         with simgpu.receipt() as r:
             call()
         counts.append(r.launches)
-    assert counts == [2, 1, 1, 1]
+    assert counts == [2, 1, 1, 1, 1, 1]
+
+
+def test_what_a_launch_computes():
+    """Each element is mapped once, and combined once: the identity is the first one."""
+    x = g(np.ones((100, 10), np.float32))
+    launched = []
+    x.device.launch = lambda *args: launched.append(args)
+    try:
+        SUM(x)
+        SUM(x, axis=1)
+        ReductionKernel("T x", "T y", "x * x", "a + b", "y = a * 2.0f", "0", "squares")(x, axis=1)
+        ReductionKernel("T x", "float64 y", "x", "a + b", "y = a", "0", "sums", "double")(x, axis=0)
+    finally:
+        del x.device.launch
+    card = x.device.settings[0]
+    names, nbytes, work = zip(*[call[:3] for call in launched])
+    assert names == ("my_sum", "my_sum", "squares", "sums")
+    assert nbytes == (4004, 4400, 4400, 4080)
+    assert work == (1000, 1000, 2100, 1000 * card.float32 / card.float64)
+
+
+def test_the_first_input_may_be_a_number_or_raw():
+    scaled = ReductionKernel("T c, T x", "T y", "c * x", "a + b", "y = a", "0")
+    assert h(scaled(2, g(X), axis=1)).tolist() == (2 * X.sum(1)).tolist()
+    picked = ReductionKernel("raw T c, T x", "T y", "c[0] * x", "a + b", "y = a", "0")
+    assert h(picked(g(np.array([3.0, 1])), g(X), axis=0)).tolist() == (3 * X.sum(0)).tolist()

@@ -161,7 +161,10 @@ typedef float f;
         ("out[i] = sign_of(x[i] - 1.5f) + 10 * sign_of(0);", [-1, -1, 1, 1]),
         ("Pair p = {1.5f, 1}, q; q.value = x[i]; q.index = 2; out[i] = better(p, q).index;", [1, 1, 2, 2]),
         ("out[i] = which(1) * 10 + which(1.0);", [12] * 4), ("out[i] = third(1.0f) + third(1.0);", [0.75] * 4),
-        ("out[i] = deep::inner(x[i]);", [0, 3, 6, 9]), ("u64 v = ~0ull; out[i] = (real)(v >> 60);", [15] * 4),
+        ("out[i] = deep::inner(x[i]);", [0, 3, 6, 9]),
+        ("struct Own { int a; float b; }; Own o = {x[i], 0.5f}; out[i] = o.a + o.b;", [0.5, 1.5, 2.5, 3.5]),
+        ("{ typedef float real; using ubyte = double; } out[i] = sizeof(real) * 10 + sizeof(ubyte);", [81] * 4),
+        ("u64 v = ~0ull; out[i] = (real)(v >> 60);", [15] * 4),
         ("out[i] = with_default(1) + with_default(1, 2) + with_default(1, 2, 3);", [220] * 4),
         ("int s[2][3]; fill(s); out[i] = corner<3>(s); fill(s, x[i]); out[i] += corner<3>(s);", [15, 16, 17, 18]),
         ("out[i] = __CUDA_ARCH__ >= 600;", [1] * 4), ("ubyte v = 250 + 2 * x[i]; out[i] = v;", [250, 252, 254, 0]),
@@ -221,7 +224,8 @@ def test_an_atomic(change, old, new):
         "(1 ? 2 : 3) == 2 && (0 ? 1 : 0 ? 2 : 3) == 3", "010 == 8 && 0x1Fu == 31 && 0b11 == 3",
         r"'a' == 97 && '\n' == 10",
         "1 << 3 + 1 == 16", "(6 & 3 | 8) == 10 && (6 ^ 3) == 5 && ~0 == -1", "1 + 2 * 3 - 4 == 3 && 9 >> 1 == 4",
-        "!defined(N) || 8 / N > 2", "0 && 1 / 0 || 1", "1 || 1 / 0", "true && !false && !unknown", "2 >= 2 && 1 != 2",
+        "!defined(N) || 8 / N > 2", "0 && 1 / 0 || 1", "1 || 1 / 0", "true && !false && !unknown", "!(0 || 0)",
+        "2 >= 2 && 1 != 2",
         "1 ? 1 : 1 / 0", "3 < 4 and not (4 <= 3)", "- -1 == +1",
     ],
 )  # fmt: skip
@@ -245,10 +249,11 @@ def test_what_an_if_of_the_preprocessor_cant_test(test):
         (r'"%d %i", 4294967295u, (unsigned char)200', "-1 200"), (r'"%o", 8', "10"),
         (r'"%*d|%.*f", 4, 5, 1, 2.25', "   5|2.2"), (r'"%c%c %d", 65, 66 + 256, true', "AB 1"),
         (r'"\"\x41\101\\n\t"', '"AA\\n\t'), (r'"%e %g", 1.5, 1e10f', "1.500000e+00 1e+10"), (r'"%d", 1, 2', "1"),
+        (r"NAME_OF(a + b(1))", "a + b ( 1 )"),
     ],
 )  # fmt: skip
 def test_what_printf_writes(given, printed, capsys):
-    run(f"printf({given});", 1)
+    run(f"printf({given});", 1, before="#define NAME_OF(v) #v")
     assert capsys.readouterr().out == printed
 
 
@@ -441,6 +446,7 @@ def test_printf_and_assert(capsys):
     ("body", "text"),
     [
         ("out[i] = 1;\ngoto end;", "goto can't be translated to NumPy: line 5 of the code, goto end;"),
+        ("struct A { int b; }; { struct A { float c; }; }", "another struct A can't be translated"),
         ("out[i] = curand_uniform(x);", "the function curand_uniform|takes numbers"),
         ("static int v = 1;", "a static variable"), ("out[i] = (1;", "where"), ("int v[2] = x$", "where"),
         ("f<<<1, 2>>>(x);", "where"),

@@ -86,6 +86,27 @@ def test_what_it_was_made_with():
     assert (other.translate_cucomplex, other.enable_cooperative_groups) == (True, True)
 
 
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: simgpu.RawKernel(3, "f"), TypeError, "takes its code and its name as text, got 3"),
+        (lambda: simgpu.RawKernel(ADD, None), TypeError, "takes its code and its name as text, got"),
+        (lambda: simgpu.RawModule(code=ADD, path="f.cu"), TypeError, "Exactly one of `code` and `path`"),
+        (lambda: simgpu.RawModule(path="f.cu", name_expressions=["f"]), ValueError, "need CUDA C"),
+        (lambda: simgpu.RawModule(code=ADD, backend="nvcc", name_expressions=["f"]), ValueError, "only nvrtc supports"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_made(make, error, text):
+    with pytest.raises(error, match=text):
+        make()
+
+
+def test_another_backend_needs_no_name_expressions():
+    x = zeros()
+    simgpu.RawModule(code=ADD, backend="nvcc").get_function("add")((1,), (4,), (x, np.float32(2), 4))
+    assert x.tolist() == [2] * 4
+
+
 def test_several_kernels_of_one_module():
     module, x = simgpu.RawModule(code=KINDS), zeros()
     for name, value in (("one", 1), ("two", 2)):
@@ -266,14 +287,30 @@ def test_attributes():
     found = kernel.attributes
     assert (found["shared_size_bytes"], found["const_size_bytes"], found["max_threads_per_block"]) == (128, 12, 1024)
     assert 16 < kernel.num_regs < 256 and kernel.max_dynamic_shared_size_bytes == 48 * 1024
+    assert found.keys() == {
+        "max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes", "num_regs", "ptx_version",
+        "binary_version", "cache_mode_ca", "max_dynamic_shared_size_bytes", "preferred_shared_memory_carveout",
+    }  # fmt: skip
     x = zeros(32)
+    capability = int(x.device.compute_capability)
+    assert (found["ptx_version"], found["binary_version"], found["cache_mode_ca"]) == (capability, capability, 0)
+    assert (found["local_size_bytes"], found["preferred_shared_memory_carveout"]) == (0, -1)
+    kernel.preferred_shared_memory_carveout = 50
+    assert kernel.attributes["preferred_shared_memory_carveout"] == 50
+    with pytest.raises(simgpu.jit.OutOfBounds, match="more has no elements; index 0 is outside"):
+        kernel((1,), (32,), (x,))
     with pytest.raises(simgpu.jit.TooMuch, match="65,536 bytes of shared memory; a block has 49,152"):
         kernel((1,), (32,), (x,), shared_mem=65536)
     kernel.max_dynamic_shared_size_bytes = 90_000
     kernel((1,), (32,), (x,), shared_mem=65536)
     assert x.tolist() == [1] * 32
-    with pytest.raises(raw.CUDADriverError, match="INVALID_VALUE"):
-        kernel.max_dynamic_shared_size_bytes = 10**6
+    assert kernel.figures.shared_bytes == 128 + 65536
+    for size in (-1, 96 * 1024 + 1):
+        with pytest.raises(raw.CUDADriverError, match="INVALID_VALUE"):
+            kernel.max_dynamic_shared_size_bytes = size
+    for size in (0, 96 * 1024):
+        kernel.max_dynamic_shared_size_bytes = size
+        assert kernel.max_dynamic_shared_size_bytes == size
 
 
 def test_variables_outside_of_functions_keep_their_values():
