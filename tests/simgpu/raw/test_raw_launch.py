@@ -84,6 +84,7 @@ def test_what_it_was_made_with():
     other = simgpu.RawKernel(ADD, "add", ("-DN=1",), "nvcc", translate_cucomplex=True, enable_cooperative_groups=True)
     assert (other.options, other.backend) == (("-DN=1",), "nvcc")
     assert (other.translate_cucomplex, other.enable_cooperative_groups) == (True, True)
+    assert (kernel.most_rounds, kernel.jitify) == (1_000_000, None)
 
 
 @pytest.mark.parametrize(
