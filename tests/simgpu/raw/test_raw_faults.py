@@ -268,6 +268,7 @@ def test_outside_of_a_threads_own_array(blocks, use, what):
     ("use", "error", "what"),
     [
         ("__shared__ float s[2][3]; s[1][2] = t;", jit.DataRace, r"writes s\[1, 2\]"),
+        ("__shared__ float s[2][3]; s[0][2] = t;", jit.DataRace, r"writes s\[0, 2\]"),
         ("__shared__ float s[2][3][4]; s[1][2][3] = t;", jit.DataRace, r"writes s\[1, 2, 3\]"),
         ("int w[2][3] = {}; x[t] = w[1][t];", jit.OutOfBounds, "w has 3 elements along this axis, 0 to 2; index 3"),
         ("int w[2][3] = {}; x[t] = w[t][0];", jit.OutOfBounds, "w has 2 elements along this axis, 0 to 1; index 2"),

@@ -82,6 +82,11 @@ def test_statements(body, values):
         ("float v[5]; out[i] = sizeof(v);", [20] * 4),
         ("int w[2][3]; for (int a = 0; a < 2; a++) for (int b = 0; b < 3; b++) w[a][b] = 10 * a + b;"
          "int* row = w[1]; out[i] = row[2] + w[i % 2][1];", [13, 23, 13, 23]),
+        ("int n = 0; for (const int* p = x + i; p < x + 3; ++p) n += 1 + *p; out[i] = n;", [6, 5, 3, 0]),
+        ("const int *p = x + i, *q = x + 2; out[i] = (p < q) + 10 * (p <= q) + 100 * (p > q) + 1000 * (p >= q);",
+         [11, 11, 1010, 1100]),
+        ("const int *p = x + i, *q = x + 2; out[i] = (p == q) + 10 * (p != q) + 100 * (p == nullptr);",
+         [10, 10, 1, 10]),
         ("int w[] = {4, 5, 6, 7}; int* p = w; p += i; out[i] = *p;", [4, 5, 6, 7]),
         ("int v = x[i]; int* p = &v; *p += 2; out[i] = v;", [2, 3, 4, 5]),
         ("const int* p = i < 2 ? x : x + 1; out[i] = p[1];", [1, 1, 2, 2]),
@@ -448,6 +453,7 @@ def test_printf_and_assert(capsys):
         ("out[i] = 1;\ngoto end;", "goto can't be translated to NumPy: line 5 of the code, goto end;"),
         ("struct A { int b; }; { struct A { float c; }; }", "another struct A can't be translated"),
         ("out[i] = curand_uniform(x);", "the function curand_uniform|takes numbers"),
+        ("out[i] = unheard_of(1.0);", "the function unheard_of can't be translated"),
         ("static int v = 1;", "a static variable"), ("out[i] = (1;", "where"), ("int v[2] = x$", "where"),
         ("f<<<1, 2>>>(x);", "where"),
     ],
@@ -472,6 +478,9 @@ def test_what_cant_be_translated_says_the_line(body, text):
         ("atomicAdd(&out[i]);", "atomicAdd takes 2 arguments, got 1"),
         ("atomicCAS(&out[i], 1, 2, 3);", "atomicCAS takes 3 arguments, got 4"),
         ("*i = 1;", r"\* takes a pointer, got int"), ("out[i] = fabs(x);", "fabs takes numbers"),
+        ("out[i] = x * x;", r"\* with const int\* and const int\*"), ("out[i] = x + x;", r"const int\* where a number"),
+        ("out[i] = x - out;", r"- with const int\* and double\*"), ("out[i] = -x;", r"const int\* where a number"),
+        ("out[i] = ~1.5;", "~ takes whole numbers, got double"), ("out[i] = sqrt(1, 2, 3);", "sqrt: "),
     ],
 )  # fmt: skip
 def test_what_nvidias_compiler_refuses(body, text):
