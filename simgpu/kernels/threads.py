@@ -17,7 +17,7 @@ import numpy as np
 from . import numbers, parse
 from .numbers import SIZE, alike, cast, common
 from .parse import Deduced, Function, Named, Node, Reference, no_translation
-from .places import ALL, NONE, Address, Array, Element, Indexer, Pointer, Raw, Row, Variable, choose_address
+from .places import ALL, NONE, Address, Array, Element, Indexer, Own, Pointer, Raw, Row, Variable, choose_address
 from .preprocess import CompileException
 
 _MOST_ROUNDS = 1_000_000
@@ -168,16 +168,20 @@ class Threads:
             raise no_translation(self.line, "__shared__")
         if isinstance(first, list):
             first = first[0] if first else None
+        is_const = bool(words & {"const", "constexpr"})
         if isinstance(kind, parse.Pointer):
-            self.names[name] = Pointer(None if first is None else self.pointer(first, mask))
+            address = None if first is None else self.pointer(first, mask)
+            if address is not None and kind.is_const:
+                address = address._replace(is_const=True)
+            self.names[name] = Pointer(address)
         elif isinstance(kind, Reference) and first is not None:
             self.names[name] = self.target(first, mask)
         elif isinstance(kind, Deduced):
             found = self.operand(first, mask)
-            self.names[name] = Pointer(found) if isinstance(found, Address) else Variable(found)
+            self.names[name] = Pointer(found) if isinstance(found, Address) else Variable(found, is_const)
         else:
             found = self.target(Node("cast", self.line, (kind, [] if first is None else [first])), mask)
-            self.names[name] = Variable(found)
+            self.names[name] = Variable(found, is_const)
         return mask
 
     def run_array(
@@ -187,7 +191,8 @@ class Threads:
         if "__shared__" in words:
             raise no_translation(self.line, "__shared__")
         counts = [len(first or []) if length is None else int(self.value(length, mask)) for length in lengths]
-        array = Array(np.zeros(math.prod(counts), self.dtype(kind)), tuple(counts), self.shape, False)
+        is_const = bool(words & {"const", "constexpr"})
+        array = Array(np.zeros(math.prod(counts), self.dtype(kind)), tuple(counts), self.shape, is_const)
         self.names[name] = array
         self._fill(array, first or [], mask)
         return mask
@@ -419,8 +424,7 @@ class Threads:
         """The value before. The threads go one after the other."""
         place = self.pointer(args[0], mask).place(mask, self.line)
         operands = [self.cast(self.value(arg, mask), place.dtype) for arg in args[1:]]
-        if place.is_const:
-            raise CompileException(f"a kernel can only write to its outputs: {self.line}")
+        self.refuse_const(place)
         compute = numbers.ATOMIC[name]
         self.count(place.dtype, operands[0])
         if isinstance(place, Element):
@@ -581,11 +585,17 @@ class Threads:
             number = number * SIZE.type(length) + cast(place, SIZE)
         return number
 
+    def refuse_const(self, place: Any) -> None:
+        if not place.is_const:
+            return
+        if isinstance(place, (Own, Element)):
+            raise CompileException(f"a kernel can only write to its outputs: {self.line}")
+        raise CompileException(f"this is const, so it can't be changed: {self.line}")
+
     def store(self, place: Any, value: Any, mask: Any, *ufunc: np.ufunc) -> Any:
         if not hasattr(place, "write"):
             raise no_translation(self.line, "writing to this")
-        if place.is_const:
-            raise CompileException(f"a kernel can only write to its outputs: {self.line}")
+        self.refuse_const(place)
         if isinstance(place, Pointer) or isinstance(value, Address):
             if not (isinstance(place, Pointer) and isinstance(value, Address)):
                 raise no_translation(self.line, "an array, a pointer or nothing as a number")

@@ -131,6 +131,8 @@ def test_complex_numbers():
         ("int w[] = {0, 0}; w[x % 2] = 7; y = w[0] + 10 * w[1];", [7, 70, 7, 70]),
         ("y = 5; if (x == 2) return; int n = 0; do { n++; } while (n < x); y = 6;", [6, 6, 5, 6]),
         ("y = 5; if (x == 2) return; int n = 0; while (n < x) n++; y = 6;", [6, 6, 5, 6]),
+        ("y = 5; if (x == 2) return; do { y++; } while (y < 0); y *= 10;", [60, 60, 5, 60]),
+        ("y = 5; if (x == 2) return; while (y < 0) { y++; } y *= 10;", [50, 50, 5, 50]),
         ("y = 5; if (x == 2) return; for (int n = 0; n < x; n++) { if (n == 1) break; } y = 6;", [6, 6, 5, 6]),
         ("int w[2][3] = {{1, 2, 3}, {4, 5}}; w[1][2] = 6; y = 10 * w[1][x % 3] + w[0][2];", [43, 53, 63, 43]),
         ("double w[99]; for (int k = 0; k < 99; k++) w[k] = k; y = w[x * 30];", [0, 30, 60, 90]),
@@ -254,6 +256,21 @@ def test_pointers_count_an_arrays_strides():
     kernel = simgpu.ElementwiseKernel("raw T x", "float64 y", "const T* p = &x[0]; const T* q = &x[i]; y = q - p;")
     places = simgpu.asnumpy(x).ravel()
     assert kernel(x, simgpu.zeros(24)).tolist() == (places - places[0]).tolist()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "const int v = 1; v = 2;", "const int v = 1; ++v;", "constexpr int v = 1; v += 2;", "const auto v = x; v = 2;",
+        "const int w[2] = {1}; w[0] = 2;", "const int w[2] = {1}; *w = 2;", "const int v = 1; atomicAdd(&v, 1);",
+        "const int v = 1; int* p = &v; *p = 2;", "y = set<3>(1);",
+    ],
+)  # fmt: skip
+def test_what_is_const_stays_as_it_is(operation):
+    preamble = "template <int N> __device__ int set(int v) { N = v; return N; }"
+    with pytest.raises(simgpu.kernels.CompileException, match="this is const, so it can't be changed: line 1"):
+        computed(operation, preamble=preamble)
+    assert computed("const int v = x + 1; const int w[] = {v, 5}; y = v + w[1] + *w;", [2]) == [11]
 
 
 @pytest.mark.parametrize(
