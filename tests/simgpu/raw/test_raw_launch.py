@@ -314,6 +314,21 @@ def test_attributes():
         assert kernel.max_dynamic_shared_size_bytes == size
 
 
+def test_shared_memory_has_as_many_bytes_as_the_launch_says():
+    code = """extern "C" __global__ void f(float* x) {
+        extern __shared__ char bytes[];
+        bytes[threadIdx.x] = 1;
+        x[threadIdx.x] = bytes[threadIdx.x];
+    }"""
+    x, kernel = zeros(2), simgpu.RawKernel(code, "f")
+    with pytest.raises(simgpu.jit.OutOfBounds, match="bytes has no elements; index 0 is outside"):
+        kernel((1,), (2,), (x,))
+    with pytest.raises(simgpu.jit.OutOfBounds, match="bytes has 1 elements, 0 to 0; index 1 is outside"):
+        kernel((1,), (2,), (x,), shared_mem=1)
+    kernel((1,), (2,), (x,), shared_mem=2)
+    assert x.tolist() == [1, 1]
+
+
 def test_variables_outside_of_functions_keep_their_values():
     code = """__device__ int count;
     extern "C" __global__ void f(int* x) { x[threadIdx.x] = atomicAdd(&count, 1); }"""
