@@ -433,3 +433,7 @@ def test_the_parts_of_complex_numbers_in_memory():
 def test_macros():
     preamble = "#define TWICE(v) ((v) + (v))\n#if 1\n#define MORE 10\n#else\nno C\n#endif"
     assert computed("y = TWICE(x) * MORE", [3], preamble=preamble) == [60]
+    with pytest.raises(simgpu.kernels.CompileException, match="a macro's arguments have no end: line 2"):
+        computed("y = TWICE\n(x", preamble=preamble)
+    with pytest.raises(simgpu.kernels.CompileException, match="a macro takes 1 arguments, got 2: line 1"):
+        computed("y = TWICE(x, x)", preamble=preamble)
