@@ -232,10 +232,12 @@ BODY
 def test_what_is_only_read_may_be_read_only():
     """Wherever its pointer is put: NumPy's read-only arrays can be given to such a kernel."""
     code = """struct Held { const float* p; int n; };
+    __device__ int count;
     extern "C" __global__ void f(const float* x, float* out) {
         const float* p[2]; p[0] = x; p[1] = x + 1;
         Held h; h.p = x; h.n = 2;
         int w[2] = {}; w[1] += h.n;
+        if (threadIdx.x == 0) count = 1;
         out[threadIdx.x] = p[1][0] + h.p[w[1]];
     }"""
     x, out = simgpu.asarray(np.arange(4, dtype="f")), simgpu.zeros(2, "f")

@@ -361,6 +361,11 @@ def test_what_is_const_can_be_read(body, value):
     assert run(body, 1, before=FIXED) == [value]
 
 
+def test_an_array_outside_of_functions_begins_with_braces():
+    with pytest.raises(simgpu.kernels.CompileException, match="an array begins with values in braces: line 1"):
+        run("out[i] = w[0];", before="__constant__ int w[2] = 5;")
+
+
 def test_a_variable_of_the_host_is_none_of_a_kernels():
     for words in ("int", "static int"):
         with pytest.raises(simgpu.kernels.CompileException, match="identifier count is undefined: line"):
