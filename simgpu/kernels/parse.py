@@ -761,7 +761,7 @@ class Parser:
         if self.follows("("):
             return self.up_to(")")
         if word[:1].isdigit() or word[:1] == "." and word[1:2].isdigit():
-            return Node("number", line, (_number(self.take()),))
+            return Node("number", line, (_number(self.take(), line),))
         if word[:1] == "'" and len(word) > 2:
             return Node("number", line, (_character(self.take(), line),))
         if word[:1] == '"':
@@ -816,7 +816,7 @@ def _character(text: str, line: Any) -> Any:
     return np.uint8(ord(inner)).astype(np.int8)
 
 
-def _number(text: str) -> Any:
+def _number(text: str, line: Any) -> Any:
     """A number as C reads it: its size and its last letters decide its type."""
     text, is_hex = text.lower(), text[:2] in ("0x", "0X")
     is_binary = text[:2] in ("0b", "0B")
@@ -826,10 +826,12 @@ def _number(text: str) -> Any:
         if "f" in ending:
             return np.float32(digits)
         return np.float64(digits)
+    if digits[0] == "0" and set(digits) & set("89") and not is_hex:
+        raise CompileException(f"{text} has digits that no octal number has: {line}")
     value = int(digits, 16 if is_hex else 2 if is_binary else 8 if digits[0] == "0" else 10)
     for name in ("int32", "uint32", "int64", "uint64"):
         fits = value <= np.iinfo(name).max and ("l" not in ending or name[-2:] == "64")
         # A decimal number is unsigned only if it says so, or if no other type is large enough.
         if fits and (name[0] == "u" or "u" not in ending) and (name != "uint32" or is_hex or "u" in ending):
             return np.dtype(name).type(value)
-    raise OverflowError(f"{text} is too large for a number in C")
+    raise CompileException(f"{text} is too large for a number in C: {line}")

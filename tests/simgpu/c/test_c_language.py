@@ -204,6 +204,20 @@ def test_what_cant_be_translated_says_where(operation, text):
         computed(operation)
 
 
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("09", "09 has digits that no octal number has"), ("0189", "0189 has digits"),
+        ("18446744073709551616", "18446744073709551616 is too large"),
+        ("0x1ffffffffffffffff", "is too large"),
+    ],
+)  # fmt: skip
+def test_a_number_that_c_has_not(number, text):
+    with pytest.raises(simgpu.kernels.CompileException, match=f"{text}.*: line 1 of the operation"):
+        computed(f"y = {number}")
+    assert computed("y = 0xffffffffffffffff == 18446744073709551615ull && 9.0 + 08.5 == 17.5") == [1]
+
+
 def test_outside_of_a_threads_own_array():
     for use in "y = w[2]", "y = w[x + 2]", "w[x - 1] = 0", "int* p = w; y = p[2]", "int* p = &w[1]; y = *(p + 1)":
         with pytest.raises(IndexError, match="an index is outside, there are 2 elements: line 1 of the operation"):
