@@ -172,9 +172,8 @@ class CLaunch(Launch):
             shape, strides = values.shape, tuple(stride // size for stride in values.strides)
             unwritten = pattern_of(x) if dtype == x.dtype else None
         else:  # from the first byte to the last
-            low = sum(min(0, stride * (n - 1)) for stride, n in zip(values.strides, values.shape))
             high = sum(max(0, stride * (n - 1)) for stride, n in zip(values.strides, values.shape)) + own
-            shape, strides, unwritten = ((high - max(low, 0)) // size if values.size else 0,), (1,), None
+            shape, strides, unwritten = (high // size if values.size else 0,), (1,), None
         memory = self._memory(id(root), flat.size, size, id(root) in self._written_roots)
         return Part(name, memory, flat, shape, strides, at, unwritten=unwritten)
 

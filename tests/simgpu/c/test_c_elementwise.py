@@ -150,14 +150,16 @@ def test_one_launch_of_its_name_and_its_bytes():
         ElementwiseKernel("T x", "T y", "y = x * 2.0", "double")(x)
         ElementwiseKernel("raw T x", "T y", "if (i < 100) y = x[0] + x[i]", "few")(x, size=1000)
         ElementwiseKernel("raw T x", "T y", "y = x[i % 10]", "ten")(x[:10], size=1000)
+        ElementwiseKernel("T x", "T y", "y = expf(x)", "exp")(x)
+        ElementwiseKernel("T x", "T y", "float c; sincosf(x, &y, &c); y += c", "sine")(x, x)
     finally:
         del x.device.launch
     assert before.__self__ is x.device
     names, nbytes, work = zip(*[call[:3] for call in launched])
-    assert names == ("line", "one", "half", "double", "few", "ten")
-    assert nbytes == (8000, 8000, 800, 8000, 4404, 4040)
+    assert names == ("line", "one", "half", "double", "few", "ten", "exp", "sine")
+    assert nbytes == (8000, 8000, 800, 8000, 4404, 4040, 8000, 8000)
     card = x.device.settings[0]
-    assert work == (2000, 1000, 100, 1000 * card.float32 / card.float64, 1000 + 100, 1000)
+    assert work == (2000, 1000, 100, 1000 * card.float32 / card.float64, 1000 + 100, 1000, 10_000, 21_000)
 
 
 def test_an_estimate_from_shapes_alone():

@@ -100,6 +100,7 @@ def test_complex_numbers():
     z = np.array([3 + 4j], np.complex64)
     assert computed("y = abs(x) + x.real() + x.imag() + norm(x)", z, z.dtype) == [5 + 3 + 4 + 25]
     assert computed("y = x * conj(x) + complex<float>(0, 2)", z, z.dtype, out="complex64") == [25 + 2j]
+    assert computed("y = sizeof(x * 1.0) * 100 + sizeof(x * 1.0f)", z, z.dtype) == [1608]
     with pytest.raises(simgpu.kernels.CompileException, match="complex number doesn't become float64"):
         computed("y = x", z, z.dtype)
 
@@ -192,7 +193,8 @@ def test_what_the_preamble_defines(operation, values):
         ("y = threadIdx.x", "threadIdx"), ("struct A { int b; }; A a;", "the type A"), ("y = x +", "; where"),
         ("goto end;", "goto"), ("y = (float*)x", r"a cast to float\*"),
         ("if (x", "where"),
-        ("y = x$", r"\$ where"), ("{ y = 1", "the end where"), ("5 = x", "writing to this"),
+        ("y = x$", r"\$ where"), ("{ y = 1", "the end where .* line 1 of the operation, { y"),
+        ("5 = x", "writing to this"),
         ("y = y.size()", r"\.size can't"),
         ("int w[2]; y = w.ndim", r"\.ndim can't"), ("y = _ind.strides", r"\.strides can't"),
         ("y = x.shape()[0]", r"\.shape can't"), ("y = _ind.other", r"\.other can't"),

@@ -61,6 +61,14 @@ def test_an_identity_that_is_not_neutral_counts_for_each_thread(shape, axis, wit
     assert all("isn't neutral" in str(warning.message) for warning in recwarn)
 
 
+@pytest.mark.filterwarnings("ignore::simgpu.kernels.reduction.NotNeutral")
+def test_results_beside_each_other_in_memory_share_a_block():
+    one = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "1", "one")
+    x = simgpu.zeros((100, 6, 40), "i")
+    assert (one(x, axis=0) == 512 // 32).all()
+    assert (one(x.transpose(0, 2, 1), axis=0) == 512 // 4).all(), "the last axis isn't in one piece"
+
+
 def test_an_identity_that_can_be_repeated_is_said_nothing_of(recwarn):
     assert int(ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", "0")(simgpu.full(2000, -5))) == 0
     assert int(ReductionKernel("T x", "T y", "x", "a & b", "y = a", "6")(simgpu.full(2000, -1))) == 6

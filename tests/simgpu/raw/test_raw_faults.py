@@ -256,6 +256,8 @@ def test_what_is_only_read_may_be_read_only():
         (1, "w[t - 1] = 0;", "index -1 is outside.*1 thread does"),
         (2, "w[3] = 0;", "index 3 is outside.*8 threads do"),
         (1, "if (t) x[t] = w[t + 1];", "index 3 is outside.*2 threads do"),
+        (2, "x[t + 1] = 0;", "x has 4 elements, 0 to 3; index 4 is outside.*2 threads do"),
+        (1, "x[t + 2] = 0;", "x has 4 elements, 0 to 3; index 4 is outside.*2 threads do"),
         (2, "if (blockIdx.x) w[t] = 0;", "index 3 is outside.*1 thread does"),
         (2, "if (blockIdx.x) x[t + 1] = 0;", "x has 4 elements, 0 to 3; index 4 is outside.*1 thread does"),
     ],
@@ -296,7 +298,7 @@ def test_what_the_message_names(use, error, what):
     ("use", "adds"),
     [
         ("x[0] += t;", True), ("x[0] -= t;", True), ("x[0]++;", True), ("x[0] = t;", False), ("x[0] *= 2;", False),
-        ("x[0] = x[0] + t;", False),
+        ("x[0] = x[0] + t;", False), ("if (t == 0) x[0] = 1; float v = x[0];", False),
     ],
 )  # fmt: skip
 def test_only_what_adds_is_told_to_add_atomically(use, adds):
@@ -318,6 +320,17 @@ def test_memory_that_empty_made_holds_nothing():
     code = 'extern "C" __global__ void f(const float* x, float* out) { out[threadIdx.x] = x[threadIdx.x]; }'
     with pytest.raises(jit.NeverWritten, match="was made by `empty`"):
         simgpu.RawKernel(code, "f")((1,), (4,), (simgpu.empty(4, "f"), simgpu.zeros(4, "f")))
+
+
+def test_two_blocks_dont_meet_in_shared_memory():
+    code = """extern "C" __global__ void f(float* x) {
+        __shared__ float s[2];
+        s[threadIdx.x / 2] = 1;
+        x[threadIdx.x] = 1;
+    }"""
+    with pytest.raises(jit.DataRace, match=r"writes s\[0\]") as caught:
+        simgpu.RawKernel(code, "f")((2,), (4,), (simgpu.zeros(4, "f"),))
+    assert "Blocks never wait" not in str(caught.value)
 
 
 def test_two_blocks_meet_in_memory():

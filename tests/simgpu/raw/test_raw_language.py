@@ -53,6 +53,11 @@ def test_an_expression(expression, value):
         ("for (int k = 0; k < 3; k++) { switch (k) { case 1: continue; case 2: break; } out[i] += k + 1; }", [4] * 4),
         ("switch (x[i]) { case 3: out[i] = 1; }", [0, 0, 0, 1]),
         ("out[i] = 5; if (x[i] == 2) return; out[i] = 6;", [6, 6, 5, 6]),
+        ("switch (x[i]) { default: out[i] = 9; break; case 1: out[i] = 7; case 2: out[i] += 1; }", [9, 8, 1, 9]),
+        ("switch (x[i]) { case 3: out[i] = 1; default: out[i] += 2; case 1: out[i] += 4; }", [6, 4, 6, 7]),
+        ("for (int k = 0; k < 2; k++) { switch (x[i]) { case 1: continue; } out[i] += 1; }", [2, 0, 2, 2]),
+        ("if (sizeof(int) == 4) out[i] = 1; else out[i] = 2; if (0) out[i] = 3; if (1) ; else out[i] = 4;", [1] * 4),
+        ("const int n = 3; if (n > 3) out[i] = 1; else if (n > 2) out[i] = 2; while (false) out[i] = 3;", [2] * 4),
         ("int v = x[i]; out[i] = v++ * 10 + v; out[i] += 100 * --v;", [1, 112, 223, 334]),
         ("int w[2] = {7, 8}, n = 0; w[n] = n++; out[i] = w[0] * 100 + w[1] * 10 + n;", [701] * 4),
         ("int w[2] = {7, 8}, n = 0; w[n++] = n; out[i] = w[0] * 100 + w[1] * 10 + n;", [81] * 4),
@@ -157,7 +162,7 @@ typedef float f;
     [
         ("out[i] = SQUARE(x[i] + 1);", [1, 4, 9, 16]), ("int ab = 7; out[i] = JOINED(a, b);", [7] * 4),
         ("LOOP(k, 3) out[i] += k;", [3] * 4),
-        ("out[i] = FIVE() + FIVE ();", [10] * 4),
+        ("out[i] = FIVE() + FIVE ();", [10] * 4), ("int SQUARE = 3; out[i] = SQUARE + 1;", [4] * 4),
         ("out[i] = SUM(1, (2, 3), 4);", [8] * 4), ("out[i] = NAMED(b);", [12] * 4),
         ("out[i] = first + second;", [12] * 4),
         ("out[i] = UP + DOWN + LEFT;", [11] * 4), ("out[i] = table[3 - i];", [40, 30, 20, 10]),
@@ -201,6 +206,11 @@ def test_complex_numbers():
         ("out[i] = __any_sync(0xffffffff, x[i] > 7) + 10 * __all_sync(0xffffffff, x[i] > 7);", [1] * 4),
         ("if (i < 2) out[i] = __activemask();", [3, 3, 0, 0]),
         ("out[i] = __syncthreads_count(x[i] > 6);", [2] * 4),
+        (
+            "out[i] = __syncthreads_or(x[i] > 7) + 2 * __syncthreads_and(x[i] > 7) + 4 * __syncthreads_or(x[i] > 8);",
+            [1] * 4,
+        ),
+        ("out[i] = __syncthreads_and(x[i] > 4) + 10 * __syncthreads_count(7);", [41] * 4),
         ("out[i] = atomicAdd(&out[i], 2.0) + out[i];", [2] * 4),
     ],
 )
@@ -388,6 +398,56 @@ def test_an_atomic_of_unsigned_numbers(change, old, new, place):
     assert run(f"out[0] = {old}; {place} out[1] = atomic{change}; out[0] = *p;", 1, out="I", n=2) == [new, old]
 
 
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        ("__clz(0) + __clz(-1) + __clz(0x00ffffff)", 32 + 0 + 8), ("__clzll(1) + __clzll(0)", 63 + 64),
+        ("__ffs(0) + __ffs(1) + __ffs(12) + __ffs(1 << 31)", 0 + 1 + 3 + 32), ("__ffsll(1ll << 40) + __ffsll(0)", 41),
+        ("__brev(0x80000001u) == 0x80000001u", 1), ("__brev(6)", 0x60000000), ("__popcll(~0ull) + __popc(7)", 67),
+        ("__mul24(-3, 5) + __umul24(3, 5)", 0), ("__mulhi(-1, 1) + 1", 0), ("__umulhi(0x80000000u, 6u)", 3),
+        ("__half2float(__float2half(0.1f)) == 0.1f", 0), ("__half2float(__float2half_rn(1.5f))", 1.5),
+        ("__int2float_rn(16777217)", 16777216), ("__float2int_rn(2.5f) + 10 * __float2int_rn(3.5f)", 42),
+        ("__float2int_rd(-1.5f) + 10 * __float2int_ru(-1.5f) + 100 * __float2int_rz(-1.9f)", -2 - 10 - 100),
+        ("__float2int_rd(1.5f) + 10 * __float2int_ru(1.5f) + 100 * __float2int_rz(1.9f)", 1 + 20 + 100),
+        ("lrint(2.5) + lrintf(3.5f) + llrint(-0.5)", 2 + 4), ("__saturatef(0.25f) + __saturatef(-1.0f)", 0.25),
+        ("__saturatef(7.0f) + __saturatef(NAN)", 1), ("__fadd_rn(1, 2) + __fmul_rn(3, 4) + __fsub_rn(9, 2)", 22),
+        ("__dadd_rn(1, 2) + __dmul_rn(3, 4) + __dsub_rn(9, 2)", 22), ("__frcp_rn(4) + __fdiv_rn(1, 8)", 0.375),
+        ("__ddiv_rn(1, 8) + __fmaf_rn(2, 3, 4)", 10.125), ("exp10f(2.0f) + exp10(3.0)", 1100),
+        ("nextafter(1.0, 2.0) - 1.0 == DBL_EPSILON", 1), ("nextafterf(1.0f, 2.0f) - 1.0f == FLT_EPSILON", 1),
+        ("norm3df(2.0f, 3.0f, 6.0f)", 7), ("__float_as_uint(-0.0f) == 0x80000000u", 1),
+        ("__uint_as_float(0x40490fdbu) > 3.1f", 1),
+        ("__int_as_float(__float_as_int(1.5f))", 1.5), ("__longlong_as_double(__double_as_longlong(-2.5))", -2.5),
+        ("__double_as_longlong(1.0) == 0x3ff0000000000000", 1), ("__ldg(x) + __ldcg(x) + __ldcs(x)", 0),
+    ],
+)  # fmt: skip
+def test_a_function_of_cudas(call, value):
+    assert run(f"out[i] = {call};", 1) == [value]
+
+
+def test_sines_and_cosines_at_once():
+    for name, by, c_type in (
+        ("sincosf", 1, "float"), ("sincos", 1, "double"), ("sincospi", np.pi, "double"), ("__sincosf", 1, "float"),
+        ("sincospif", np.pi, "float"), ("sincos", 1, "float"),
+    ):  # fmt: skip
+        body = f"{c_type} s, c; {name}(({c_type})0.25, &s, &c); out[0] = s; out[1] = c;"
+        np.testing.assert_allclose(run(body, 1, n=2), [np.sin(0.25 * by), np.cos(0.25 * by)], rtol=1e-6)
+
+
+def test_complex_numbers_of_cucomplex():
+    z = np.array([3 + 4j, 1j], np.complex64)
+    for call, wanted in (
+        ("cuCsubf(x[i], a)", z - (1 + 2j)), ("cuCdivf(x[i], a)", z / (1 + 2j)), ("cuConjf(x[i])", z.conj()),
+        ("make_cuComplex(cuCabsf(x[i]), cuCrealf(x[i]) + cuCimagf(x[i]))", [5 + 7j, 1 + 1j]),
+        ("cuCfmaf(x[i], a, a)", z * (1 + 2j) + (1 + 2j)), ("cuComplexDoubleToFloat(cuCmul(b, b))", [-3 + 4j] * 2),
+        ("cuComplexDoubleToFloat(cuComplexFloatToDouble(x[i]))", z),
+    ):  # fmt: skip
+        body = (
+            f"cuComplex a = make_cuFloatComplex(1, 2); cuDoubleComplex b = make_cuDoubleComplex(1, 2); out[i] = {call};"
+        )
+        found = run(body, 2, z, "F", before="#include <cuComplex.h>")
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
 def test_the_upper_half_of_a_product_of_64_bits():
     for x, y in (2**64 - 1, 2**64 - 1), (0x123456789ABCDEF0, 0xFEDCBA9876543210), (0xFFFFFFFF00000001, 0x1FFFFFFFF):
         assert run(f"out[i] = __umul64hi({x:#x}, {y:#x}) == {x * y >> 64:#x};", 1) == [1]
@@ -480,6 +540,8 @@ def test_what_cant_be_translated_says_the_line(body, text):
         ("long long v; atomicAdd(&v, 1);", r"atomicAdd doesn't take long long\*"),
         ("out[i] = __shfl(x[i], 0);", "write __shfl_sync"), ("float3 v; out[i] = v.w;", "float3 has no field w"),
         ("double v = 1; out[i] = v.x;", "double has no field x"), ("int& r;", "a reference needs what it refers to"),
+        ("{ __shared__ int s[2]; } out[i] = s[0];", "identifier s is undefined"),
+        ("int v(1, 2);", "int takes one value, got 2"), ("__syncwarp(1, 2);", "__syncwarp takes 0 arguments, got 2"),
         ("atomicAdd(&out[i]);", "atomicAdd takes 2 arguments, got 1"),
         ("atomicCAS(&out[i], 1, 2, 3);", "atomicCAS takes 3 arguments, got 4"),
         ("*i = 1;", r"\* takes a pointer, got int"), ("out[i] = fabs(x);", "fabs takes numbers"),

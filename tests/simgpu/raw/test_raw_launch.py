@@ -240,6 +240,28 @@ def test_which_pointers_an_array_fits(own, c_type, fits):
             kernel((1,), (1,), (zeros(8, own),))
 
 
+@pytest.mark.parametrize(
+    ("x", "c_type", "count"),
+    [
+        (np.zeros((1, 7), "B"), "short", 3), (np.zeros((2, 4), "B"), "int", 2), (np.zeros((3, 4), "f"), "float2", 6),
+        (np.zeros((4, 6), "f")[:, :4], "float2", 11), (np.zeros(8, "f")[::2], "float2", 3),
+        (np.zeros((0, 4), "f"), "float2", 0),
+        (np.zeros(4, "F"), "float", 8),
+    ],
+)  # fmt: skip
+def test_how_many_items_of_another_type_an_array_has(x, c_type, count):
+    """From its first byte to its last: whole ones."""
+    array = simgpu.asarray(x.base if x.base is not None else x)
+    if x.base is not None:
+        array = array[:, :4] if x.ndim == 2 else array[::2]
+    code = f'extern "C" __global__ void f(const {c_type}* x, int n) {{ {c_type} v = x[n]; }}'
+    kernel = simgpu.RawKernel(code, "f")
+    for n in {0, count - 1} if count else ():
+        kernel((1,), (1,), (array, n))
+    with pytest.raises(simgpu.jit.OutOfBounds, match=f"index {count} is outside"):
+        kernel((1,), (1,), (array, count))
+
+
 def test_strides_are_the_kernels_own_business():
     """A pointer is where the array begins: what lies after it in memory is its elements in the memory's order."""
     x = simgpu.asarray(np.arange(6, dtype=np.float32).reshape(2, 3))
@@ -284,6 +306,8 @@ def test_attributes():
         part[threadIdx.x] = more[threadIdx.x] = table[0];
         x[threadIdx.x] = part[threadIdx.x];
     }"""
+    one = 'extern "C" __global__ void f() { __shared__ double s; __shared__ int w[2][3]; }'
+    assert simgpu.RawKernel(one, "f").shared_size_bytes == 8 + 24
     kernel = simgpu.RawKernel(code, "f")
     found = kernel.attributes
     assert (found["shared_size_bytes"], found["const_size_bytes"], found["max_threads_per_block"]) == (128, 12, 1024)
