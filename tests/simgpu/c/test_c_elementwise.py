@@ -151,7 +151,7 @@ def test_one_launch_of_its_name_and_its_bytes():
         ElementwiseKernel("raw T x", "T y", "if (i < 100) y = x[0] + x[i]", "few")(x, size=1000)
         ElementwiseKernel("raw T x", "T y", "y = x[i % 10]", "ten")(x[:10], size=1000)
         ElementwiseKernel("T x", "T y", "y = expf(x)", "exp")(x)
-        ElementwiseKernel("T x", "T y", "float c; sincosf(x, &y, &c); y += c", "sine")(x, x)
+        ElementwiseKernel("T x", "T y", "float s, c; sincosf(x, &s, &c); y = s + c", "sine")(x)
     finally:
         del x.device.launch
     assert before.__self__ is x.device

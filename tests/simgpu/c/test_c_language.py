@@ -195,15 +195,21 @@ def test_what_the_preamble_defines(operation, values):
         ("if (x", "where"),
         ("y = x$", r"\$ where"), ("{ y = 1", "the end where .* line 1 of the operation, { y"),
         ("5 = x", "writing to this"),
-        ("y = y.size()", r"\.size can't"),
+        ("y = y.size()", r"\.size can't"), ("y = first_of(3)", "an array, a pointer or nothing as a number"),
+        ("y = same(nothing())", "an array, a pointer or nothing as a number"),
         ("int w[2]; y = w.ndim", r"\.ndim can't"), ("y = _ind.strides", r"\.strides can't"),
         ("y = x.shape()[0]", r"\.shape can't"), ("y = _ind.other", r"\.other can't"),
         ("__shared__ int s[3];", "__shared__"), ("y = _ind.get()", "an array, a pointer"),
     ],
 )  # fmt: skip
 def test_what_cant_be_translated_says_where(operation, text):
+    preamble = """
+    __device__ int first_of(const int* p) { return p[0]; }
+    __device__ int same(int v) { return v; }
+    __device__ void nothing() { }
+    """
     with pytest.raises(NotImplementedError, match=text):
-        computed(operation)
+        computed(operation, preamble=preamble)
 
 
 @pytest.mark.parametrize(

@@ -308,6 +308,8 @@ def test_attributes():
     }"""
     one = 'extern "C" __global__ void f() { __shared__ double s; __shared__ int w[2][3]; }'
     assert simgpu.RawKernel(one, "f").shared_size_bytes == 8 + 24
+    many = f'extern "C" __global__ void f(int n) {{ int {", ".join(f"v{k} = n" for k in range(300))}; }}'
+    assert simgpu.RawKernel(many, "f").num_regs == 255, "no thread has more"
     kernel = simgpu.RawKernel(code, "f")
     found = kernel.attributes
     assert (found["shared_size_bytes"], found["const_size_bytes"], found["max_threads_per_block"]) == (128, 12, 1024)
