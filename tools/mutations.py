@@ -77,8 +77,11 @@ def unread(source: str) -> set[tuple[int, int]]:
 
 
 def changed(source: str, spec: MutationSpec) -> Change | None:
-    """What the line becomes; None if Python itself would object to it."""
-    code = mutate_code(source, get_operator(spec.operator_name)(**spec.operator_args), spec.occurrence)
+    """What the line becomes; None if Python itself would object to it, or if Cosmic Ray can't write it."""
+    try:
+        code = mutate_code(source, get_operator(spec.operator_name)(**spec.operator_args), spec.occurrence)
+    except AttributeError:  # of several errors in one `except`, it expects plain names, without a module in front
+        return None
     if code is None:
         return None
     try:
@@ -122,12 +125,17 @@ def choose(items: list[WorkItem], source: str, many: int) -> Iterator[tuple[Work
     return itertools.islice(found, many)
 
 
+def is_in(path: Path, parts: list[str]) -> bool:
+    """Whether this is one of these files, or in one of these folders."""
+    return any(path.is_relative_to(part) for part in parts)
+
+
 def plan(copy: Path, parts: list[str]) -> dict[str, tuple[WorkItem, Change]]:
     """Find all changes, and keep a sample."""
     os.chdir(copy)  # Cosmic Ray's names are relative to where it runs
     listed = [Path(name) for name in SETTINGS["tests"]]
     planned = [path for path in listed if set(path.parents).isdisjoint(listed)]
-    modules = sorted(path for path in find_modules(planned) if not parts or path.as_posix().startswith(tuple(parts)))
+    modules = sorted(path for path in find_modules(planned) if not parts or is_in(path, parts))
     by_file: dict[Path, list[WorkItem]] = defaultdict(list)
     with use_db("all.sqlite", WorkDB.Mode.create) as db:
         init(modules, db, {})

@@ -14,19 +14,25 @@ from ..launches import reduces_with_cub
 _THREADS, _ITEMS, _WARP = 512, 4, 32  # of a block, the most; of a thread of CUB's; and the fewest of those
 
 
-def uses_of_identity(inputs: Sequence[np.ndarray], kept: tuple[int, ...], has_one_of_each: bool) -> int:
+def uses_of_identity(
+    inputs: Sequence[np.ndarray], kept: tuple[int, ...], axes: Sequence[int], has_one_of_each: bool
+) -> int:
     """How often the identity is in each result. The inputs' first axes are reduced, the last ones are `kept`.
 
-    `has_one_of_each` says whether the kernel has one input and one output, which CUB asks for.
+    `axes` are those that are reduced, where the argument had them. `has_one_of_each` says whether the kernel has one
+    input and one output, which CUB asks for.
     """
-    shape = inputs[0].shape
-    reduced = shape[: len(shape) - len(kept)]
-    size = math.prod(reduced)
-    if has_one_of_each and reduces_with_cub(inputs[0], tuple(range(len(reduced)))):
+    size = math.prod(inputs[0].shape[: len(axes)])
+    if has_one_of_each and reduces_with_cub(as_given(inputs[0], axes), tuple(axes)):
         if not kept:
             return _uses_in_two_passes(size)
         return _uses_in_tiles(size, _tile(size))
     return _uses_in_cupys_block(inputs, kept, size)
+
+
+def as_given(x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
+    """An input with its axes where the argument had them: these are the first ones now."""
+    return np.moveaxis(x, range(len(axes)), axes)
 
 
 def _tile(size: int) -> int:

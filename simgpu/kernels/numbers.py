@@ -27,6 +27,20 @@ def common(*dtypes: np.dtype) -> np.dtype:
     return max(found, key=lambda dtype: (dtype.kind == "f", dtype.itemsize, dtype.kind == "u"))
 
 
+def distance(own: np.dtype, wanted: np.dtype) -> int:
+    """How far one type is from another where C++ chooses a function: 0 is the same, 1 a promotion, 2 a conversion.
+
+    A complex number doesn't become a real one: 3.
+    """
+    if own == wanted:
+        return 0
+    if own.kind == "c" and wanted.kind != "c":
+        return 3
+    if wanted == INT and own.char in "?bBhH" or (own.char, wanted.char) == ("f", "d"):
+        return 1
+    return 2
+
+
 def cast(value: Any, dtype: np.dtype) -> Any:
     if value.dtype == dtype:
         return value
@@ -50,6 +64,11 @@ def _quotient(x: Any, y: Any) -> Any:
 def _round(x: Any) -> Any:
     whole = np.trunc(x)
     return whole + cast(np.where(abs(x - whole) >= 0.5, np.sign(x), 0), x.dtype)
+
+
+def _difference(x: Any, y: Any) -> Any:
+    """How far x is above y, or 0. Of two infinite ones it's 0, where x - y would be NaN."""
+    return np.where(x <= y, x.dtype.type(0), x - y)[()]
 
 
 def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
@@ -119,7 +138,7 @@ _NUMPYS = word_set("""
 _OF_FLOATS: dict[str, Callable] = {
     **{name: getattr(np, name) for name in _NUMPYS},
     "round": _round, "rsqrt": lambda x: 1 / np.sqrt(x), "fma": lambda x, y, z: x * y + z, "fdividef": np.true_divide,
-    "nearbyint": np.rint, "ldexp": lambda x, n: np.ldexp(x, n.astype(int)), "fdim": lambda x, y: np.maximum(x - y, 0),
+    "nearbyint": np.rint, "ldexp": lambda x, n: np.ldexp(x, n.astype(int)), "fdim": _difference,
     "remainder": _each_pair(math.remainder), "sinpi": lambda x: np.sin(x * np.pi), "cospi": lambda x: np.cos(x * np.pi),
     "normcdf": _each(lambda x: math.erfc(-x / math.sqrt(2)) / 2), "normcdfinv": _each(_quantile),
     "rcbrt": lambda x: 1 / np.cbrt(x), "lgamma": _each(_log_gamma),

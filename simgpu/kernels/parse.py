@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..words import word_set
-from .preprocess import CompileException, Preprocessor, Token, no_translation
+from .preprocess import LEVELS, CompileException, Preprocessor, Token, no_translation, unescaped
 
 __all__ = ["CompileException", "Parser", "Node", "Function", "Struct", "no_translation"]
 
@@ -92,6 +92,16 @@ class Function:
         """Whether it can be called with so many arguments."""
         return len(self.parameters) - len(self.defaults) <= count <= len(self.parameters)
 
+    def takes_as_many(self, other: "Function") -> bool:
+        """Whether both have so many parameters."""
+        return len(self.parameters) == len(other.parameters)
+
+    def could_be_given(self, given: tuple[Any, ...]) -> bool:
+        """Whether its template has letters for these types and numbers."""
+        if len(given) > len(self.letters):
+            return False
+        return all((kind is None) != isinstance(value, Node) for (_, kind, _), value in zip(self.letters, given))
+
     def filled(self, args: list[Node]) -> list[Node]:
         """The arguments, and the default values of those that are left out."""
         missing = len(self.parameters) - len(args)
@@ -138,11 +148,6 @@ _TRAITS = word_set("is_floating_point is_integral is_signed is_unsigned is_arith
 _CHOSEN_TYPES = word_set("enable_if enable_if_t conditional conditional_t")
 _CASTS = ("static_cast", "reinterpret_cast", "const_cast")
 _SPACES = ("std", "thrust", "cuda", "cupy")
-# The signs between operands, those that bind most loosely first.
-_SIGNS = ("= += -= *= /= %= &= |= ^= <<= >>=", "?", "||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -",
-          "* / %")  # fmt: skip
-_LEVELS = {sign: level for level, signs in enumerate(_SIGNS) for sign in signs.split()}
-_ESCAPES = {"n": "\n", "t": "\t", "0": "\0", "r": "\r"}
 
 
 class Parser:
@@ -349,7 +354,7 @@ class Parser:
     def _template_value(self) -> Any:
         if self.is_type():
             return self.type()
-        return self.expression(_LEVELS["<<"])
+        return self.expression(LEVELS["<<"])
 
     # -- outside of functions --------------------------------------------------------------------
 
@@ -481,6 +486,8 @@ class Parser:
         name = self.name()
         given = self._given() if self.word == "<" else ()
         found = Struct(name, letters=letters)
+        if not given and any(not others for others, _ in self.structs.get(name, [])):
+            raise no_translation(self.line, f"another struct {name}")
         self.structs.setdefault(name, []).append((given, found))
         if letters or given:
             self.templates.add(name)
@@ -504,11 +511,12 @@ class Parser:
         if self.follows(";"):
             return Node("block", line, ([],))
         if self.follows("{"):
-            found = []
+            found, types = [], dict(self.types)
             while not self.follows("}"):
                 if not self.word:
                     self.expect("}")
                 found.append(self.statement())
+            self.types = types  # what's named inside ends here
             return Node("block", line, (found,))
         if (method := getattr(self, f"_{word}_statement", None)) is not None:
             self.at += 1
@@ -605,7 +613,7 @@ class Parser:
         cases: list[tuple[Any, list[Node]]] = []
         while not self.follows("}"):
             if self.follows("case"):
-                cases.append((self.expression(_LEVELS["?"]), []))
+                cases.append((self.expression(LEVELS["?"]), []))
                 self.expect(":")
             elif self.follows("default"):
                 self.expect(":")
@@ -687,7 +695,7 @@ class Parser:
     def expression(self, loosest: int = 0) -> Node:
         """Operands, with signs in between that bind at least as tightly as those of this level."""
         left = self.unary()
-        while (level := _LEVELS.get(self.word, -1)) >= loosest:
+        while (level := LEVELS.get(self.word, -1)) >= loosest:
             line, sign = self.line, self.take()
             if sign == "?":
                 yes = self.expression()
@@ -753,7 +761,7 @@ class Parser:
         if word[:1].isdigit() or word[:1] == "." and word[1:2].isdigit():
             return Node("number", line, (_number(self.take(), line),))
         if word[:1] == "'" and len(word) > 2:
-            return Node("number", line, (_character(self.take()),))
+            return Node("number", line, (_character(self.take(), line),))
         if word[:1] == '"':
             return Node("text", line, (self.take()[1:-1],))
         if self.follows(*_CASTS):
@@ -799,11 +807,11 @@ class Parser:
         return Node("constant", line, (Named(name, given), self.name()))
 
 
-def _character(text: str) -> Any:
-    inner = text[1:-1]
-    if inner[0] == "\\":
-        inner = _ESCAPES.get(inner[1], inner[1])
-    return np.int8(ord(inner))
+def _character(text: str, line: Any) -> Any:
+    inner = unescaped(text[1:-1])
+    if len(inner) != 1 or ord(inner) > 255:
+        raise no_translation(line, f"{text} as one character")
+    return np.uint8(ord(inner)).astype(np.int8)
 
 
 def _number(text: str, line: Any) -> Any:
@@ -827,7 +835,9 @@ def _number(text: str, line: Any) -> Any:
     try:
         value = int(digits, base)
     except ValueError:
-        raise CompileException(f"{text} isn't a number of C, in base {base}: {line}") from None
+        if base == 8:
+            raise CompileException(f"{text} has digits that no octal number has: {line}") from None
+        raise CompileException(f"{text} isn't a number of C: {line}") from None
     for name in ("int32", "uint32", "int64", "uint64"):
         fits = value <= np.iinfo(name).max and ("l" not in ending or name[-2:] == "64")
         # A decimal number is unsigned only if it says so, or if no other type is large enough.

@@ -3,8 +3,9 @@
 Each token keeps its line, which errors show. One that a macro makes has the line where the macro is used.
 """
 
+import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,6 +49,12 @@ _SIGN = r"<<=|>>=|\.\.\.|->|::|##|&&|\|\||<<|>>|\+\+|--|[-+*/%&|^<>=!]=|[-+*/%&|
 _TOKEN = re.compile(rf"{_TEXT}|{_NUMBER}|[A-Za-z_]\w*|{_SIGN}|\S")
 _COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _WORDS = {"and": "&&", "or": "||", "not": "!"}
+# The signs between operands, those that bind most loosely first.
+_SIGNS = ("= += -= *= /= %= &= |= ^= <<= >>=", "?", "||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -",
+          "* / %")  # fmt: skip
+LEVELS = {sign: level for level, signs in enumerate(_SIGNS) for sign in signs.split()}
+_ESCAPE = re.compile(r"\\(x[\da-fA-F]+|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 # Headers whose names we know anyway.
 _KNOWN_HEADERS = re.compile(
     r"(cupy/)?(complex|complex/.*|carray|atomics|hip_workaround|cuda_workaround|float16|math_constants)(\.cuh|\.h)?|c?(math|stdint|float|limits|"
@@ -64,8 +71,102 @@ def _without_comment(found: re.Match) -> str:
     return " " + "\n" * text.count("\n")
 
 
+def unescaped(text: str) -> str:
+    r"""What's between the quotes of a text or a character, with ``\n``, ``\x41`` and ``\101`` as what they mean."""
+    return _ESCAPE.sub(_character_of, text)
+
+
+def _character_of(found: re.Match) -> str:
+    code = found[1]
+    if code[0] == "x" and len(code) > 1:
+        return chr(int(code[1:], 16) & 255)
+    if code[0] in "01234567":
+        return chr(int(code, 8) & 255)
+    return _ESCAPES.get(code, code)
+
+
 def _words(text: str, line: Line) -> list[Token]:
     return [Token(_WORDS.get(word, word), line) for word in _TOKEN.findall(text)]
+
+
+class _Test:
+    """What stands after ``#if``: whole numbers, and signs that bind as in C. What can't be read is a `ValueError`.
+
+    A number is None where 0 divides: that's an error only if it decides.
+    """
+
+    def __init__(self, words: list[str]) -> None:
+        self.words, self.at = [*words, ""], 0
+
+    def holds(self) -> bool:
+        found = self.value(LEVELS["?"])
+        if found is None or self.words[self.at]:
+            raise ValueError
+        return bool(found)
+
+    def take(self) -> str:
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def expect(self, word: str) -> None:
+        if self.take() != word:
+            raise ValueError
+
+    def value(self, loosest: int) -> int | None:
+        left = self.operand()
+        while (level := LEVELS.get(self.words[self.at], -1)) >= loosest:
+            sign = self.take()
+            if sign == "?":
+                yes = self.value(level)
+                self.expect(":")
+                no = self.value(level)
+                if left is not None:
+                    left = yes if left else no
+            else:
+                left = _combined(sign, left, self.value(level + 1))
+        return left
+
+    def operand(self) -> int | None:
+        word = self.take()
+        if word == "(":
+            found = self.value(LEVELS["?"])
+            self.expect(")")
+            return found
+        if word in _UNARY:
+            found = self.operand()
+            return None if found is None else int(_UNARY[word](found))
+        if word[:1] == "'":
+            return ord(unescaped(word[1:-1]))
+        if word.isidentifier():  # a name that's no macro is 0
+            return int(word == "true")
+        digits = word.rstrip("uUlL")
+        return int(digits, 8 if re.fullmatch("0[0-7]+", digits) else 0)
+
+
+_UNARY: dict[str, Callable] = {"-": operator.neg, "+": operator.pos, "~": operator.invert, "!": operator.not_}
+_BINARY: dict[str, Callable] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "|": operator.or_, "^": operator.xor, "&": operator.and_,
+    "<<": operator.lshift, ">>": operator.rshift, "==": operator.eq, "!=": operator.ne, "<": operator.lt,
+    ">": operator.gt, "<=": operator.le, ">=": operator.ge,
+}  # fmt: skip
+
+
+def _combined(sign: str, x: int | None, y: int | None) -> int | None:
+    if sign in ("&&", "||"):
+        decides = sign == "||"  # what the left side has to be for the right one not to matter
+        if x is None or bool(x) == decides:
+            return None if x is None else int(decides)
+        return None if y is None else int(bool(y))
+    if x is None or y is None:
+        return None
+    if sign in ("/", "%"):
+        if y == 0:
+            return None
+        quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)  # C cuts off what's after the point
+        return quotient if sign == "/" else x - quotient * y
+    if sign not in _BINARY:
+        raise ValueError
+    return int(_BINARY[sign](x, y))
 
 
 class Preprocessor:
@@ -131,17 +232,9 @@ class Preprocessor:
         if word != "if":
             return (rest.strip() in self.macros) == (word == "ifdef")
         rest = re.sub(r"\bdefined\s*(\(\s*)?(\w+)(?(1)\s*\))", lambda name: str(int(name[2] in self.macros)), rest)
-        text = []
         try:
-            for token in self.expand(_words(rest, line)):
-                word = token.text
-                if word[0].isdigit():
-                    word = str(int(word.rstrip("uUlL"), 0))
-                elif word.isidentifier():
-                    word = str(int(word == "true"))
-                text.append({"&&": " and ", "||": " or ", "!": " not ", "/": "//"}.get(word, word))
-            return bool(eval("".join(text), {"__builtins__": {}}))  # numbers and signs alone
-        except (SyntaxError, TypeError, ValueError, ZeroDivisionError):
+            return _Test([token.text for token in self.expand(_words(rest, line))]).holds()
+        except ValueError:
             raise no_translation(line, "this test") from None
 
     def _obey(self, line: Line, word: str, rest: str) -> list[Token]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import launches
 from ..lines import warn_at_call
-from .blocks import uses_of_identity
+from .blocks import as_given, uses_of_identity
 from .elementwise import Kernel
 from .numbers import SIZE
 from .places import ALL, Indexer, Variable
@@ -72,11 +72,12 @@ class ReductionKernel(Kernel):
         for place, (p, x) in enumerate(zip(self.in_params, values)):
             if isinstance(x, np.ndarray) and not p.raw:
                 values[place] = np.moveaxis(np.broadcast_to(x, shape), axes, range(len(axes)))
-        self.start(device, types, values[: self.nin] + [x.host_values for x in made], len(axes))
+        self.start(device, types, values[: self.nin] + [x.host_values for x in made], axes)
         return made[0]
 
-    def run(self, device: Any, types: dict, values: list[Any], count: int) -> None:
-        """Reduce the first `count` axes of the inputs."""
+    def run(self, device: Any, types: dict, values: list[Any], axes: list[int]) -> None:
+        """Reduce the first axes of the inputs: they were these in the arguments."""
+        count = len(axes)
         parts, parser = self.program
         inputs, outputs = values[: self.nin], values[self.nin :]
         shape = next(x.shape for p, x in zip(self.in_params, inputs) if isinstance(x, np.ndarray) and not p.raw)
@@ -99,7 +100,7 @@ class ReductionKernel(Kernel):
         times = 1
         if not self._can_be_repeated(threads, start):
             arrays = [x for p, x in zip(self.in_params, inputs) if isinstance(x, np.ndarray) and not p.raw]
-            times = uses_of_identity(arrays, kept, len(inputs) == self.nout == 1)
+            times = uses_of_identity(arrays, kept, axes, len(inputs) == self.nout == 1)
             self._warn_of_identity(times)
         mapped = np.concatenate([np.full((times, *kept), start), mapped])
         while len(mapped) > 1:  # the first half with the second, like the threads of a block
@@ -109,8 +110,10 @@ class ReductionKernel(Kernel):
         threads.names = known.new_child({"a": Variable(mapped[0])})
         threads.run_together(ALL, parts["post_map_expr"])
         # With one input and one output, CuPy reduces with CUB, as in `any`: two kernels for a whole array.
-        commands = launches.commands_of("any", (inputs[0], tuple(range(count))), {})
-        self.count_launch(device, threads, names, commands.kernels if len(inputs) == self.nout == 1 else 1)
+        kernels = 1
+        if len(inputs) == self.nout == 1:
+            kernels = launches.commands_of("any", (as_given(inputs[0], axes), tuple(axes)), {}).kernels
+        self.count_launch(device, threads, names, kernels)
 
     def _combine(self, threads: Threads, a: Any, b: Any) -> Any:
         outer = threads.names

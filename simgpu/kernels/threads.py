@@ -17,7 +17,7 @@ import numpy as np
 from . import numbers, parse
 from .numbers import SIZE, alike, cast, common
 from .parse import Deduced, Function, Named, Node, Reference, no_translation
-from .places import ALL, NONE, Address, Array, Element, Indexer, Pointer, Raw, Row, Variable, choose_address
+from .places import ALL, NONE, Address, Array, Element, Indexer, Own, Pointer, Raw, Row, Variable, choose_address
 from .preprocess import CompileException
 
 _MOST_ROUNDS = 1_000_000
@@ -52,7 +52,10 @@ class Threads:
         if isinstance(kind, str):
             return self.types[kind]
         if isinstance(kind, Named) and kind.member == "value_type":  # of a complex number, its parts'
-            return self.dtype(kind.name).type(0).real.dtype
+            owner = self.dtype(kind.name)
+            if owner.kind != "c":
+                raise CompileException(f"{parse.c_name(owner)} has no type value_type: {self.line}")
+            return owner.type(0).real.dtype
         if isinstance(kind, Named) and kind.name == "complex":
             return np.result_type(self.dtype(kind.given[0]), np.complex64)
         if isinstance(kind, Named) and kind.name.removesuffix("_t") == "conditional":
@@ -165,16 +168,20 @@ class Threads:
             raise no_translation(self.line, "__shared__")
         if isinstance(first, list):
             first = first[0] if first else None
+        is_const = bool(words & {"const", "constexpr"})
         if isinstance(kind, parse.Pointer):
-            self.names[name] = Pointer(None if first is None else self.pointer(first, mask))
+            address = None if first is None else self.pointer(first, mask)
+            if address is not None and kind.is_const:
+                address = address._replace(is_const=True)
+            self.names[name] = Pointer(address)
         elif isinstance(kind, Reference) and first is not None:
             self.names[name] = self.target(first, mask)
         elif isinstance(kind, Deduced):
             found = self.operand(first, mask)
-            self.names[name] = Pointer(found) if isinstance(found, Address) else Variable(found)
+            self.names[name] = Pointer(found) if isinstance(found, Address) else Variable(found, is_const)
         else:
             found = self.target(Node("cast", self.line, (kind, [] if first is None else [first])), mask)
-            self.names[name] = Variable(found)
+            self.names[name] = Variable(found, is_const)
         return mask
 
     def run_array(
@@ -184,7 +191,8 @@ class Threads:
         if "__shared__" in words:
             raise no_translation(self.line, "__shared__")
         counts = [len(first or []) if length is None else int(self.value(length, mask)) for length in lengths]
-        array = Array(np.zeros(math.prod(counts), self.dtype(kind)), tuple(counts), self.shape, False)
+        is_const = bool(words & {"const", "constexpr"})
+        array = Array(np.zeros(math.prod(counts), self.dtype(kind)), tuple(counts), self.shape, is_const)
         self.names[name] = array
         self._fill(array, first or [], mask)
         return mask
@@ -344,7 +352,8 @@ class Threads:
         return y
 
     def at_assign(self, mask: Any, sign: str, left: Node, right: Node, gives_old: bool = False) -> Any:
-        place, value = self.target(left, mask), self.operand(right, mask)
+        value = self.operand(right, mask)  # C++ says that the right side comes first
+        place = self.target(left, mask)
         if not sign:
             return self.store(place, value, mask)
         old = self.read(place, mask)
@@ -415,8 +424,7 @@ class Threads:
         """The value before. The threads go one after the other."""
         place = self.pointer(args[0], mask).place(mask, self.line)
         operands = [self.cast(self.value(arg, mask), place.dtype) for arg in args[1:]]
-        if place.is_const:
-            raise CompileException(f"a kernel can only write to its outputs: {self.line}")
+        self.refuse_const(place)
         compute = numbers.ATOMIC[name]
         self.count(place.dtype, operands[0])
         if isinstance(place, Element):
@@ -480,29 +488,46 @@ class Threads:
         if not any(function.takes(len(targets)) for function in several):
             takes = len(several[0].parameters)
             raise CompileException(f"{len(targets)} arguments, but it takes {takes}: {self.line}")
-        best, most = None, -1
+        best, least = None, None
         for function in several:
             types = self.letters_of(function, targets, given)
-            if types is None:
+            if types is None or function.given:
                 continue
-            kinds = [getattr(kind, "to", kind) for kind, _ in function.parameters]
-            same = sum(
-                not isinstance(kind, Deduced) and getattr(x, "dtype", None) == self._with(types).dtype(kind)
-                for kind, x in zip(kinds, targets)
-            )
-            if same + bool(function.given) > most:
-                best, most = (function, types), same + bool(function.given)
+            rank = self._distance(function, targets, types), bool(function.letters)
+            if least is None or rank < least:
+                best, least = (function, types), rank
         if best is None:
             raise CompileException(f"no function {name} takes these: {self.line}")
-        return best
+        return self._specialized(several, *best)
+
+    def _distance(self, function: Function, targets: list[Any], types: dict[str, Any]) -> int:
+        """How far its parameters' types are from what it gets."""
+        inner, found = self._with(types), 0
+        for (kind, _), x in zip(function.parameters, targets):
+            to = getattr(kind, "to", kind)
+            if hasattr(x, "dtype") and not isinstance(to, Deduced):
+                found += numbers.distance(x.dtype, inner.dtype(to))
+        return found
+
+    def _specialized(
+        self, several: list[Function], function: Function, types: dict[str, Any]
+    ) -> tuple[Function, dict[str, Any]]:
+        """What stands for this template with these letters, ``template <> … name<float>(…)``, if that's written."""
+        letters = [types[letter] for letter, _, _ in function.letters]
+        for one in several:
+            own = [self.letter_value(kind) for kind in one.given]
+            is_for_these = own and len(own) == len(letters) and all(map(_is_equal, own, letters))
+            if is_for_these and one.takes_as_many(function):
+                return one, types
+        return function, types
 
     def letters_of(self, function: Function, targets: list[Any], given: tuple) -> dict[str, Any] | None:
         """What the letters of a function's template stand for. None if it doesn't take these."""
         if not function.takes(len(targets)):
             return None
-        wanted = [self.letter_value(kind) for kind in given]
-        if function.given and [self.letter_value(kind) for kind in function.given] != wanted:
+        if not function.could_be_given(given):
             return None
+        wanted = [self.letter_value(kind) for kind in given]
         types = dict(self.types)
         letters = [letter for letter, _, _ in function.letters]
         known = dict(zip(letters, wanted))
@@ -511,7 +536,9 @@ class Threads:
             if isinstance(letter, str) and letter in letters:
                 known.setdefault(letter, self.dtype_of(x))
         for letter, _, default in function.letters:
-            if letter not in known and default is not None:
+            if letter not in known:
+                if default is None:  # nothing says what it is
+                    return None
                 known[letter] = self.letter_value(default)
         types |= known
         condition = function.returns
@@ -558,11 +585,17 @@ class Threads:
             number = number * SIZE.type(length) + cast(place, SIZE)
         return number
 
+    def refuse_const(self, place: Any) -> None:
+        if not place.is_const:
+            return
+        if isinstance(place, (Own, Element)):
+            raise CompileException(f"a kernel can only write to its outputs: {self.line}")
+        raise CompileException(f"this is const, so it can't be changed: {self.line}")
+
     def store(self, place: Any, value: Any, mask: Any, *ufunc: np.ufunc) -> Any:
         if not hasattr(place, "write"):
             raise no_translation(self.line, "writing to this")
-        if place.is_const:
-            raise CompileException(f"a kernel can only write to its outputs: {self.line}")
+        self.refuse_const(place)
         if isinstance(place, Pointer) or isinstance(value, Address):
             if not (isinstance(place, Pointer) and isinstance(value, Address)):
                 raise no_translation(self.line, "an array, a pointer or nothing as a number")
@@ -571,3 +604,8 @@ class Threads:
         value = self.cast(value, place.dtype)
         place.write(mask, value, *ufunc)
         return value
+
+
+def _is_equal(a: Any, b: Any) -> bool:
+    """Whether two things that a template is given are the same: types, or numbers."""
+    return isinstance(a, np.generic) == isinstance(b, np.generic) and bool(a == b)

@@ -14,7 +14,7 @@ from ..lanes import Lanes, Mask
 from ..types import UINT
 from . import functions
 from .expressions import Expressions
-from .places import InField, InMemory, InVariable, Place
+from .places import InField, InMemory, InVariable, Place, refuse_const
 from .scope import Variable
 from .source import CSite
 from .terms import Array, StructType, Term, binary, computed, converted, decayed, is_pointer, known, moved
@@ -80,7 +80,7 @@ class Access(Expressions):
     def _element(self, place: Place) -> Term:
         if isinstance(place.type, Array):  # a row of an array: still a place
             whole: Any = place.pointer
-            return replace(whole, type=place.type)
+            return replace(whole, type=place.type._replace(is_const=place.is_const))
         if isinstance(place.type, Pointer):
             raise no_translation(place.site.line, "a pointer in memory")  # type: ignore[attr-defined]
         return place.read()
@@ -139,7 +139,7 @@ class Access(Expressions):
         if not isinstance(owner.type, StructType):
             raise CompileException(f"{c_name(owner.type)} has no field {name}: {line}")
         k, run = owner.type.place(name, line), owner.run
-        return Term(owner.type.fields[k][1], lambda lanes, mask: run(lanes, mask)[k])
+        return Term(owner.type.fields[k][1], lambda lanes, mask: run(lanes, mask)[k], None, owner.origin)
 
     def at_address(self, line: Line, node: Node) -> Term:
         place = self.place(node)
@@ -151,38 +151,44 @@ class Access(Expressions):
 
     def at_assign(self, line: Line, sign: str, left: Node, right: Node, gives_old: bool = False) -> Term:
         place = self.place(left)
-        if place.is_const:
-            raise CompileException(f"this is const, so it can't be changed: {line}")
-        if isinstance(place, (InMemory, InField)):
-            self.program.stored |= place.origin
-            if isinstance(place, InMemory):
-                place.site.adds = sign in ("+", "-")
+        refuse_const(place, line)
+        self.program.stored |= place.stores_to
+        if isinstance(place, InMemory):
+            place.site.adds = sign in ("+", "-")
         if not sign:
             value = self.first_value(place.type, right, line)
-            if isinstance(place, InVariable):
-                self.flow(place.slot, place.type, value.origin)
+            self._note_origin(place, value.origin)
             find, store, run = place.find, place.store, value.run
 
             def assign(lanes: Lanes, mask: Mask) -> Any:
+                new = run(lanes, mask)  # C++ says that the right side comes first
                 to = find(lanes, mask)
-                new = run(lanes, mask)
                 store(lanes, mask, to, new)
                 return new
 
             return Term(place.type, assign, None, place.origin)
         return self._update(place, sign, right, line, gives_old)
 
+    def _note_origin(self, place: Place, origin: frozenset) -> None:
+        """A pointer that may come from there is put here."""
+        if place.slot is not None:
+            self.flow(place.slot, place.type, origin)
+        elif origin:
+            self.program.puts.append((place.origin, origin))
+
     def _update(self, place: Place, sign: str, right: Node, line: Line, gives_old: bool) -> Term:
         """``x += y``. What `place` finds, it finds once."""
-        slot = self.program.new_slot()
+        slot, own_slot = self.program.new_slot(), self.program.new_slot()
         before = Term(place.type, lambda lanes, mask: lanes.held[slot].value, None, place.origin)
-        after = converted(binary(sign, before, self.value(right), line), place.type, line).run
-        find, load, store = place.find, place.load, place.store
+        value = decayed(self.value(right))
+        given = replace(value, run=lambda lanes, mask: lanes.held[own_slot].value)
+        after = converted(binary(sign, before, given, line), place.type, line).run
+        find, load, store, run = place.find, place.load, place.store, value.run
 
         def update(lanes: Lanes, mask: Mask) -> Any:
+            lanes.held[own_slot].value = run(lanes, mask)  # C++ says that the right side comes first
             to = find(lanes, mask)
-            held = lanes.held[slot]
-            old = held.value = load(lanes, mask, to)
+            old = lanes.held[slot].value = load(lanes, mask, to)
             new = after(lanes, mask)
             store(lanes, mask, to, new)
             return old if gives_old else new

@@ -10,7 +10,7 @@ from ...kernels.preprocess import CompileException
 from .. import memory
 from ..lanes import Lanes, Mask
 from .functions import BUILTINS
-from .places import InMemory, Registers
+from .places import InMemory, Registers, refuse_const
 from .terms import Term, converted, decayed, is_pointer
 
 # The types that a card has each of them for.
@@ -36,8 +36,7 @@ def _atomic(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     letter = {"l": "q", "L": "Q"}.get(getattr(kind, "char", ""), getattr(kind, "char", ""))
     if letter not in types or not letter:
         raise CompileException(f"{name} doesn't take {c_name(kind)}*: {line}")
-    if place.is_const:
-        raise CompileException(f"this is const, so it can't be changed: {line}")
+    refuse_const(place, line)
     t.program.stored |= place.origin
     values = [converted(t.value(arg), kind, line).run for arg in args[1:]]
     find, site = place.find, place.site
@@ -45,7 +44,7 @@ def _atomic(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     def change(lanes: Lanes, mask: Mask) -> Any:
         to = find(lanes, mask)
         given = [value(lanes, mask) for value in values]
-        if type(getattr(to, "part", None)) is Registers and not hasattr(to, "chosen"):
+        if type(getattr(to, "part", None)) is Registers:
             old = place.load(lanes, mask, to)
             place.store(lanes, mask, to, how(old, *given).astype(kind))
             return old

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from .access import Access
 from .places import Registers
 from .scope import Variable
 from .terms import StructType, Term, converted, decayed
-from .typenames import deduce
+from .typenames import deduce, is_equal
 
 
 class Calls(Access):
@@ -27,24 +28,29 @@ class Calls(Access):
         several = self.program.source.module.parser.functions.get(name, [])
         build = functions.BUILTINS.get(name)
         if several:
-            function = self._fitting(line, several, args)
+            function = self._fitting(line, several, args, given)
             if function is not None:
                 return self._call(line, function, function.filled(args), given)
         if build is not None:
             return build(self, line, name, args)
         return functions.of_numbers(self, line, name, [decayed(self.value(arg)) for arg in args])
 
-    def _fitting(self, line: Line, several: list[Function], args: list[Node]) -> Function | None:
+    def _fitting(
+        self, line: Line, several: list[Function], args: list[Node], given: tuple[Any, ...]
+    ) -> Function | None:
         """The one that's meant. None if that's CUDA's own function of this name."""
         name = several[0].name
         is_cudas = name in functions.BUILTINS or numbers.is_known(name)
-        fitting = [function for function in several if function.takes(len(args))]
-        if not fitting and not is_cudas:
+        taking = [function for function in several if function.takes(len(args))]
+        if not taking and not is_cudas:
             takes = many(len(several[0].parameters), "argument")
             raise CompileException(f"{name} takes {takes}, got {len(args)}: {line}")
+        fitting = [function for function in taking if not function.given and function.could_be_given(given)]
+        if not fitting and not is_cudas:
+            raise CompileException(f"no function {name} takes this in its template: {line}")
         if len(fitting) == 1 and not is_cudas:
             return fitting[0]
-        found = overloads.fitting(fitting, [decayed(self.value(arg)).type for arg in args])
+        found = overloads.fitting(fitting, [decayed(self.value(arg)).type for arg in args], len(given))
         if found is None and not is_cudas:
             return fitting[0]  # which says what doesn't fit
         return found
@@ -61,6 +67,7 @@ class Calls(Access):
             else:
                 terms.append(decayed(self.value(arg)))
             deduce(kind, terms[-1].type, own, letters)
+        function = self._specialized(function, letters)
         origins: list[frozenset] = [frozenset() for _ in terms]
         program = self.program
         made = program.device_function(function, letters, origins)
@@ -70,11 +77,23 @@ class Calls(Access):
             program.flow(variable.slot, term.origin)
         parts = []
         for variable, term, (kind, _) in zip(made.parameters, terms, function.parameters):
+            if isinstance(kind, Pointer) and isinstance(kind.to, str) and isinstance(term.type, Pointer):
+                term = replace(term, type=term.type._replace(is_const=kind.is_const))  # T may be const float
             if isinstance(kind, Reference):
                 parts.append((variable, term.run))
             else:
                 parts.append((variable, converted(term, variable.type, line).run))
         return self._run_call(made, parts, line)
+
+    def _specialized(self, function: Function, letters: dict[str, Any]) -> Function:
+        """What stands for this template with these letters, ``template <> … name<float>(…)``, if that's written."""
+        values = [letters.get(name) for name, _, _ in function.letters]
+        for one in self.program.source.module.parser.functions[function.name]:
+            own = [self.template_value(value) for value in one.given]
+            is_for_these = own and len(own) == len(values) and all(map(is_equal, own, values))
+            if is_for_these and one.takes_as_many(function):
+                return one
+        return function
 
     def _referred(self, kind: Reference, arg: Node, line: Line) -> Term:
         """The address of what a reference means. A const one may mean a value that has no address."""
@@ -83,6 +102,8 @@ class Calls(Access):
             variable = self.find(arg.parts[0], line) if arg.kind == "name" else None
             if variable is None or variable.known is None:
                 place = self.place(arg)
+                if place.is_const and not kind.is_const and not isinstance(kind.to, str):
+                    raise CompileException(f"a {c_name(kind.to)}& takes nothing const: {line}")
                 if isinstance(kind.to, np.dtype) and isinstance(place.type, np.dtype) and place.type != kind.to:
                     if not kind.is_const:
                         raise CompileException(f"a {c_name(kind.to)}& takes no {c_name(place.type)}: {line}")
@@ -114,7 +135,7 @@ class Calls(Access):
             lanes.held[result].given = NOBODY
             for (variable, _), value in zip(parts, values):
                 lanes.held[variable.slot].put(value)
-                if variable.place is not None and not variable.is_reference:
+                if variable.place is not None:
                     variable.place(lanes, mask)
             outer, lanes.loops = lanes.loops, []
             body(lanes, mask)

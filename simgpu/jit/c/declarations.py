@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.parse import Function, Node, Pointer, Reference, no_translation
+from ...kernels.parse import Deduced, Function, Node, Pointer, Reference, c_name, no_translation
 from ...kernels.preprocess import CompileException, Line
 from .. import flow
 from ..lanes import NOBODY, Lanes, Mask
@@ -29,7 +29,7 @@ class Declarations(Calls):
         slot = self.program.new_slot()
         made = Variable(name, kind, slot)
         if isinstance(kind, Reference):
-            made = Variable(name, kind.to, slot, kind.is_const, None, lambda lanes, mask: lanes.held[slot].value, True)
+            made = Variable(name, kind.to, slot, kind.is_const, None, lambda lanes, mask: lanes.held[slot].value)
         elif name in self.addressed and not isinstance(kind, Array):
             made.place = _own_copy(name, kind, slot)
         self.flow(slot, kind, origin)
@@ -42,7 +42,7 @@ class Declarations(Calls):
         if "__shared__" in words:
             return self._declare_shared(line, made, name, (1,), first, words, True)
         if isinstance(made, Reference):
-            return self._declare_reference(line, made, name, first)
+            return self._declare_reference(line, made, name, first, isinstance(kind.to, Deduced))
         if made is None:
             raise CompileException(f"a variable of void: {line}")
         if first is None and isinstance(made, StructType):
@@ -79,6 +79,8 @@ class Declarations(Calls):
         slot, kind, name, site = variable.slot, variable.type, variable.name, self.site(line)
         variable.place = lambda lanes, mask: lanes.held[slot].value
         variable.known = None
+        if value is not None:
+            self.flow(slot, kind, value.origin)
 
         def step(lanes: Lanes, mask: Mask) -> None:
             new = None if value is None else value.run(lanes, mask)
@@ -89,17 +91,21 @@ class Declarations(Calls):
 
         return Step(VOID, step)
 
-    def _declare_reference(self, line: Line, kind: Reference, name: str, first: Any) -> Step:
+    def _declare_reference(self, line: Line, kind: Reference, name: str, first: Any, is_deduced: bool) -> Step:
         if first is None or isinstance(first, list):
             raise CompileException(f"a reference needs what it refers to: {line}")
         place = self.place(first)
         slot = self.program.new_slot()
+        if is_deduced and place.is_const:  # auto& is const, too
+            kind = kind._replace(is_const=True)
+        if place.is_const and not kind.is_const:
+            raise CompileException(f"a {c_name(kind.to)}& refers to nothing const: {line}")
         if place.pointer is None:
             if kind.is_const:
                 return self.run_declare(line, kind.to, name, first, frozenset(["const"]))
             raise no_translation(line, "a reference to this")
         address, site = place.pointer, self.site(line)
-        made = Variable(name, kind.to, slot, kind.is_const, None, lambda lanes, mask: lanes.held[slot].value, True)
+        made = Variable(name, kind.to, slot, kind.is_const, None, lambda lanes, mask: lanes.held[slot].value)
         self.scopes[-1][name] = made
         self.flow(slot, kind, address.origin)
         run = address.run
@@ -114,32 +120,28 @@ class Declarations(Calls):
             return self._declare_shared(line, of, name, lengths, first, words, False)
         lengths = self.lengths(nodes, first, line)
         slot, site = self.program.new_slot(), self.site(line)
+        is_const = bool(words & {"const", "constexpr"}) and not isinstance(of, Pointer)
         self.scopes[-1][name] = Variable(
-            name, Array(of, lengths), slot, False, None, lambda lanes, mask: lanes.held[slot].value
+            name, Array(of, lengths, is_const), slot, is_const, None, lambda lanes, mask: lanes.held[slot].value
         )
-        values: list[Any] = []
+        values: dict[int, Any] = {}
         if first is None and isinstance(of, StructType):
             first = []
         if first is not None:
-            values = [self.first_value(of, one, line).run for one in self._elements(of, first)]
-            if len(values) > np.prod(lengths):
-                raise CompileException(f"{len(values)} values for {np.prod(lengths)} elements: {line}")
+            terms = [(k, self.first_value(of, one, line)) for k, one in self.elements(first, lengths, line)]
+            values = {k: term.run for k, term in terms}
+            for _, term in terms:
+                self.flow(slot, of, term.origin)
         is_filled, zero = first is not None, zero_of(of)
 
         def step(lanes: Lanes, mask: Mask) -> None:
             made = Registers(name, lengths, of)
             if is_filled:
                 for k in range(made.size):
-                    made.store(lanes, mask, values[k](lanes, mask) if k < len(values) else zero, k, site)
+                    made.store(lanes, mask, values[k](lanes, mask) if k in values else zero, k, site)
             lanes.held[slot].put(Ref(made, 0, 0))  # type: ignore[arg-type]
 
         return Step(VOID, step)
-
-    def _elements(self, of: Any, first: list[Any]) -> list[Any]:
-        """An array's elements among what's in braces: a struct may have braces of its own."""
-        if isinstance(of, StructType):
-            return first
-        return self.flat(first)
 
     def _declare_shared(
         self, line: Line, of: Any, name: str, lengths: tuple[int, ...], first: Any, words: frozenset[str], is_one: bool

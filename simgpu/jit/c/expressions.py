@@ -62,8 +62,6 @@ class Expressions(TypeNames):
         if isinstance(to, Deduced):
             raise CompileException(f"a cast to auto: {line}")
         if isinstance(to, StructType) and not (len(parts) == 1 and self._is(parts[0], to)):
-            if to.name == "dim3":
-                parts = [*parts, *[Node("number", line, (np.uint32(1),))] * (3 - len(parts))]
             return self.struct_of(to, parts, line)
         if isinstance(to, np.dtype) and to.kind == "c" and len(parts) == 2:
             real = to.type(0).real.dtype
@@ -102,12 +100,14 @@ class Expressions(TypeNames):
     def at_conditional(self, line: Line, test: Node, yes: Node, no: Node) -> Term:
         condition = truth(self.value(test), line)
         x, y = decayed(self.any(yes)), decayed(self.any(no))
-        if same(x.type, y.type):
+        if isinstance(x.type, Pointer) and isinstance(y.type, Pointer) and x.type.is_const:
+            kind: Any = x.type
+        elif same(x.type, y.type):
             kind = x.type
         elif isinstance(x.type, np.dtype) and isinstance(y.type, np.dtype):
             kind = numbers.common(x.type, y.type)
         else:
-            kind = x.type if isinstance(x.type, Pointer) else y.type
+            kind = x.type if isinstance(x.type, Pointer) and not isinstance(y.type, Pointer) else y.type
         if kind is not None:
             x, y = converted(x, kind, line), converted(y, kind, line)
         if condition.known is not None:
@@ -132,7 +132,9 @@ class Expressions(TypeNames):
             if not first and isinstance(kind, np.dtype):
                 return known(kind.type(0))
             if not first:
-                return Term(kind, lambda lanes, mask: zero_of(kind))
+                return fixed(kind, zero_of(kind))
+            if len(first) > 1:
+                raise CompileException(f"{len(first)} values for one {c_name(kind)}: {line}")
             return self.first_value(kind, first[0], line)
         return converted(self.value(first), kind, line)
 
@@ -140,7 +142,8 @@ class Expressions(TypeNames):
         if len(parts) > len(kind.fields):
             raise CompileException(f"{len(parts)} values for {kind.name}: {line}")
         terms = [self.first_value(own, part, line) for part, (_, own) in zip(parts, kind.fields)]
-        terms += [self.first_value(own, [], line) for _, own in kind.fields[len(parts) :]]
+        rest = slice(len(parts), None)
+        terms += [fixed(own, value) for (_, own), value in zip(kind.fields[rest], zero_of(kind)[rest])]
         return struct_term(kind, terms)
 
     def at_constant(self, line: Line, kind: Named, name: str) -> Term:
@@ -156,10 +159,21 @@ class Expressions(TypeNames):
 
 def struct_term(kind: StructType, terms: Sequence[Term]) -> Term:
     runs = [term.run for term in terms]
-    return Term(kind, lambda lanes, mask: tuple([run(lanes, mask) for run in runs]))
+    origin = frozenset().union(*[term.origin for term in terms])
+    return Term(kind, lambda lanes, mask: tuple([run(lanes, mask) for run in runs]), None, origin)
+
+
+def fixed(kind: Any, value: Any) -> Term:
+    """The same in all threads."""
+    if isinstance(kind, np.dtype):
+        return known(value)
+    return Term(kind, lambda lanes, mask: value)
 
 
 def zero_of(kind: Any) -> Any:
+    """What a value is that nothing is said of: 0, and of a ``dim3`` 1."""
+    if isinstance(kind, StructType) and kind.name == "dim3":
+        return (np.uint32(1),) * 3
     if isinstance(kind, StructType):
         return tuple([zero_of(part) for _, part in kind.fields])
     if isinstance(kind, Pointer):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...kernels import numbers
-from ...kernels.parse import Node, c_name, no_translation
-from ...kernels.preprocess import CompileException
-from ...words import many
+from ...kernels.parse import Node, Pointer, c_name, no_translation
+from ...kernels.preprocess import CompileException, unescaped
+from ...words import many, word_set
 from ..errors import KernelError, OutOfBounds, StuckBarrier
 from ..lanes import BARRIER, FUNCTION, OPERATION, SHUFFLE, WARP, Lanes, Mask
 from ..memory import as_index
@@ -24,6 +25,7 @@ from .terms import StructType, Term, computed, converted, decayed, is_pointer, k
 MOST_PRINTED = 64  # lines of one printf
 Build = Callable[..., Term]
 BUILTINS: dict[str, Build] = {}
+_QUICK = word_set("min max abs fabsf fabs fminf fmaxf fmin fmax fmaf fma fdimf fdim")  # one operation or two, no more
 
 
 def inside(lanes: Lanes, mask: Mask, index: Any, length: int, name: str, site: CSite) -> Any:
@@ -38,7 +40,7 @@ def inside(lanes: Lanes, mask: Mask, index: Any, length: int, name: str, site: C
             return index
         bad = mask.on & ((at < 0) | (at >= length))
         if not bad.any():
-            return np.where((at < 0) | (at >= length), index.dtype.type(0), index)
+            return index
         first = int(np.broadcast_to(at, bad.shape).ravel()[bad.argmax()])
     what = f"{name} has {length:,} elements along this axis, 0 to {length - 1:,}; index {first:,} is outside."
     raise site.wrong(OutOfBounds, what, "A GPU doesn't check.", lanes.first_of(bad))
@@ -88,7 +90,7 @@ def of_numbers(t: Any, line: Any, name: str, terms: list[Term]) -> Term:
         raise no_translation(line, f"the function {name}") from None
     except (TypeError, ValueError, IndexError) as error:
         raise CompileException(f"{name}: {error}: {line}") from None
-    cost = OPERATION if name in ("min", "max", "abs", "fabsf", "fabs", "fminf", "fmaxf", "fmin", "fmax") else FUNCTION
+    cost = OPERATION if name in _QUICK else FUNCTION
     return computed(kind, terms, lambda *values: numbers.cast(numbers.call(name, list(values)), kind), cost)
 
 
@@ -122,7 +124,6 @@ def _syncthreads_with(t: Any, line: Any, name: str, args: list[Node]) -> Term:
 def _syncwarp(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     site = t.site(line)
     given = _values(t, line, name, args, 0, 1)
-    t.program.needs_warps = True
     if not given or given[0].known is not None and int(given[0].known) & FULL_WARP == FULL_WARP:
         return Term(None, lambda lanes, mask: lanes.warp_barrier(mask, site))
     bits = converted(given[0], UINT, line).run
@@ -234,8 +235,10 @@ def _load(t: Any, line: Any, name: str, args: list[Node]) -> Term:
 @builtin("sincos", "sincosf", "__sincosf", "sincospi", "sincospif")
 def _sincos(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     x, *pointers = _values(t, line, name, args, 3)
-    places = [InMemory(pointer, t.site(line)) for pointer in pointers]
-    kind = places[0].type
+    kind = np.dtype("float32" if name.endswith("f") else "float64")
+    if name in ("sincos", "sincospi") and pointers[0].type == Pointer(np.dtype("float32")):  # C++ has these, too
+        kind = np.dtype("float32")
+    places = [InMemory(converted(pointer, Pointer(kind), line), t.site(line)) for pointer in pointers]
     run = converted(x, kind, line).run
     for place in places:
         t.program.stored |= place.origin
@@ -352,16 +355,9 @@ _TYPED: dict[str, tuple[str, str, Callable]] = {
     "__fsub_rn": ("ff", "f", np.subtract),
     "__dsub_rn": ("dd", "d", np.subtract), "__ddiv_rn": ("dd", "d", np.true_divide),
     "__fdiv_rn": ("ff", "f", np.true_divide), "__fmaf_rn": ("fff", "f", lambda x, y, z: x * y + z),
-    "fmaf": ("fff", "f", lambda x, y, z: x * y + z), "ldexpf": ("fi", "f", np.ldexp), "ldexp": ("di", "d", np.ldexp),
     "exp10f": ("f", "f", lambda x: np.power(np.float32(10), x)), "exp10": ("d", "d", lambda x: np.power(10.0, x)),
-    "sinpif": ("f", "f", lambda x: np.sin(x * np.float32(np.pi))), "sinpi": ("d", "d", lambda x: np.sin(x * np.pi)),
-    "cospif": ("f", "f", lambda x: np.cos(x * np.float32(np.pi))), "cospi": ("d", "d", lambda x: np.cos(x * np.pi)),
-    "fdimf": ("ff", "f", lambda x, y: np.fmax(x - y, np.float32(0))),
-    "fdim": ("dd", "d", lambda x, y: np.fmax(x - y, 0.0)),
     "nextafterf": ("ff", "f", np.nextafter), "nextafter": ("dd", "d", np.nextafter),
     "norm3df": ("fff", "f", lambda x, y, z: np.sqrt(x * x + y * y + z * z)),
-    "remainderf": ("ff", "f", lambda x, y: x - np.rint(x / y) * y),
-    "remainder": ("dd", "d", lambda x, y: x - np.rint(x / y) * y),
 }  # fmt: skip
 
 
@@ -384,23 +380,46 @@ def _typed(t: Any, line: Any, name: str, args: list[Node]) -> Term:
 # -- What a thread says ----------------------------------------------------------------------------
 
 
+# One value in printf's text: signs and width, a length such as ll, and how it's written.
+_FORMAT = re.compile(r"%([-+ #0]*(?:\*|\d*)(?:\.(?:\*|\d*))?)(?:hh?|ll?|[jztL])?([a-zA-Z%])")
+
+
 @builtin("printf")
 def _printf(t: Any, line: Any, name: str, args: list[Node]) -> Term:
     if not args or args[0].kind != "text":
         raise no_translation(line, "printf without a text")
-    text = args[0].parts[0].replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-    for word in ("ll", "l", "z", "h"):
-        for letter in "diuxXf":
-            text = text.replace(f"%{word}{letter}", f"%{letter}")
-    runs = [decayed(t.value(arg)).run for arg in args[1:]]
+    text = unescaped(args[0].parts[0])
+    terms = [decayed(t.value(arg)) for arg in args[1:]]
+    writes = []  # how each value is written; a star takes one, too
+    for way, letter in _FORMAT.findall(text):
+        if letter not in "diuoxXcfFeEgG%":
+            raise no_translation(line, f"printf's %{letter}")
+        writes += ["d"] * way.count("*") + [letter] * (letter != "%")
+    if len(writes) > len(terms):
+        raise CompileException(f"printf's text takes {len(writes)} values, got {len(terms)}: {line}")
+    text = _FORMAT.sub(r"%\1\2", text)
+    runs = [term.run for term in terms]
 
     def run(lanes: Lanes, mask: Mask) -> Any:
         values = [lanes.select(mask, one(lanes, mask)) for one in runs]
         for k in range(min(mask.count, MOST_PRINTED)):
-            print(text % tuple(value[k].item() for value in values), end="")
+            print(text % tuple([_written(value[k], letter) for letter, value in zip(writes, values)]), end="")
         return np.int32(len(runs))
 
     return Term(INT, run)
+
+
+def _written(value: Any, letter: str) -> Any:
+    """A number as printf takes it: its bits, for %d with a sign, for %u and its like without."""
+    if value.dtype.kind not in "iu":
+        return value.item()
+    bits = 8 * max(4, value.dtype.itemsize)
+    number = int(value) % 2**bits
+    if letter in "di" and number >= 2 ** (bits - 1):
+        return number - 2**bits
+    if letter == "c":
+        return number % 256
+    return number
 
 
 @builtin("assert")

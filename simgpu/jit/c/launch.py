@@ -27,7 +27,7 @@ from .places import limits, shared_array
 from .source import CSite
 from .terms import NULL, StructType, dtype_in_memory
 
-_BYTES = "?bB"
+_BYTES = "bB"
 
 
 class CLaunch(Launch):
@@ -134,13 +134,13 @@ class CLaunch(Launch):
 
     def _check_type(self, variable: Any, own: np.dtype, wants: Any) -> None:
         """Raises `TypeError` if a card would take the array's bytes for other numbers."""
-        if wants is None or own.char in _BYTES and own.itemsize == 1 and own.kind != "b":
+        if wants is None or own.char in _BYTES:
             return
         dtype = dtype_in_memory(wants)
         leaf = dtype
         while leaf.fields:
             leaf = next(iter(leaf.fields.values()))[0]
-        if own.kind == "V" and own.itemsize == dtype.itemsize or leaf.char in "bB":  # a char* is one to bytes
+        if own.kind == "V" and own.itemsize == dtype.itemsize or leaf.char in _BYTES:  # a char* is one to bytes
             return
         bare = {"c": "f", "u": "i", "b": "i"}
         is_same = bare.get(own.kind, own.kind) == bare.get(leaf.kind, leaf.kind)
@@ -171,9 +171,8 @@ class CLaunch(Launch):
             shape, strides = values.shape, tuple(stride // size for stride in values.strides)
             unwritten = pattern_of(x) if dtype == x.dtype else None
         else:  # from the first byte to the last
-            low = sum(min(0, stride * (n - 1)) for stride, n in zip(values.strides, values.shape))
             high = sum(max(0, stride * (n - 1)) for stride, n in zip(values.strides, values.shape)) + own
-            shape, strides, unwritten = ((high - max(low, 0)) // size if values.size else 0,), (1,), None
+            shape, strides, unwritten = (high // size if values.size else 0,), (1,), None
         memory = self._memory(id(root), flat.size, size, id(root) in self._written_roots)
         return Part(name, memory, flat, shape, strides, at, unwritten=unwritten)
 

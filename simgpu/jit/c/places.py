@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.parse import Pointer
+from ...kernels.preprocess import CompileException
 from .. import memory
 from ..errors import KernelError, NeverWritten, OutOfBounds
 from ..lanes import NOBODY, Lanes, Mask, where
@@ -192,11 +194,19 @@ class Place:
     load: Callable[[Lanes, Mask, Any], Any]
     store: Callable[[Lanes, Mask, Any, Any], None]
     pointer: Term | None = None  # its address, if it has one
+    slot: int | None = None  # of the variable that it is, or is in
+    stores_to: frozenset = frozenset()  # whose memory changes if it's written: as in `Notes.flows`
     is_const = False
 
     def read(self) -> Term:
         find, load = self.find, self.load
         return Term(self.type, lambda lanes, mask: load(lanes, mask, find(lanes, mask)), None, self.origin)
+
+
+def refuse_const(place: Place, line: Any) -> None:
+    """Raises `CompileException` if this can't be changed."""
+    if place.is_const:
+        raise CompileException(f"this is const, so it can't be changed: {line}")
 
 
 class InVariable(Place):
@@ -227,6 +237,8 @@ class InMemory(Place):
         self.type = kind = pointer.type.to
         self.origin = pointer.origin
         self.is_const = pointer.type.is_const
+        if not isinstance(kind, Pointer):  # a pointer is only in a thread's own memory
+            self.stores_to = pointer.origin
         run, is_struct = pointer.run, isinstance(kind, StructType)
 
         def find(lanes: Lanes, mask: Mask) -> Any:
@@ -261,6 +273,7 @@ class InField(Place):
     def __init__(self, owner: Place, name: str, line: Any) -> None:
         k = owner.type.place(name, line)
         self.type, self.is_const, self.origin = owner.type.fields[k][1], owner.is_const, owner.origin
+        self.slot, self.stores_to = owner.slot, owner.stores_to
         self.find = owner.find
         self.load = lambda lanes, mask, found: owner.load(lanes, mask, found)[k]
 

@@ -7,7 +7,7 @@ written to, `run_…` a statement's step. They're in the files that build on thi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..types import VOID
 from ..values import Step
 from .places import Place
 from .source import CSite, CSource
-from .terms import Term
+from .terms import StructType, Term
 
 
 @dataclass
@@ -32,7 +32,6 @@ class Variable:
     is_const: bool = False
     known: Any = None  # its number, if the compiler knows it
     place: Callable[[Lanes, Mask], Ref] | None = None  # memory that it names: an array, or what a reference means
-    is_reference: bool = False
 
 
 class Notes(ABC):
@@ -40,10 +39,10 @@ class Notes(ABC):
 
     def __init__(self, source: CSource) -> None:
         self.source, self.name, self.slots = source, source.name, 0
-        self.needs_warps = False
         self.shared_bytes = self.constant_bytes = 0  # that the text declares
         self.flows: dict[int, set] = {}  # which arrays, or other variables, a pointer may come from
-        self.stored: set = set()  # the same, of what's written
+        self.puts: list[tuple[frozenset, frozenset]] = []  # pointers that are put where a pointer points: where, which
+        self.stored: set = set()  # arrays and variables that are written to, as in `flows`
         self.outside: dict[str, Variable] = {}  # what's declared outside of functions
 
     def new_slot(self) -> int:
@@ -56,13 +55,24 @@ class Notes(ABC):
 
     def written(self) -> frozenset[str]:
         """The arguments that it writes to."""
-        found, rest = set(), list(self.stored)
+        before = -1
+        while before != (before := sum(map(len, self.flows.values()))):
+            for where, origin in self.puts:
+                for slot in self._reached(where):
+                    if isinstance(slot, int):
+                        self.flow(slot, origin)
+        return frozenset(name for name in self._reached(self.stored) if isinstance(name, str))
+
+    def _reached(self, places: Iterable[Any]) -> set:
+        """These variables and arguments, and those that what they hold may come from."""
+        found: set = set()
+        rest = list(places)
         while rest:
             one = rest.pop()
             if one not in found:
                 found.add(one)
                 rest += self.flows.get(one, ())
-        return frozenset(name for name in found if isinstance(name, str))
+        return found
 
     @abstractmethod
     def device_function(self, function: Function, letters: dict[str, Any], origins: Sequence[frozenset]) -> Any:
@@ -74,19 +84,18 @@ class Scope:
 
     def __init__(self, program: Notes, function: Function | None, bound: dict[str, Any]) -> None:
         self.program, self.function, self.bound = program, function, bound
-        self.is_device = function is not None and "__global__" not in function.words
         self.scopes: list[dict[str, Variable]] = [{}]
         self.first_slot = program.slots
         self.source = program.source
-        self.name = program.name
-        if function is not None and self.is_device:
-            self.name = function.name
+        self.name, self.is_device = program.name, False
+        if function is not None and "__global__" not in function.words:
+            self.name, self.is_device = function.name, True
         self.addressed: set[str] = set()  # the variables whose address the text asks for
         self.compared: set[str] = set()  # the pointers that it gives to atomicCAS
         self.uses_result = True
 
-    def site(self, line: Line, adds: bool = False) -> CSite:
-        return CSite(self.source, line, adds)
+    def site(self, line: Line) -> CSite:
+        return CSite(self.source, line)
 
     def find(self, name: str, line: Line) -> Variable:
         for scope in reversed(self.scopes):
@@ -97,7 +106,7 @@ class Scope:
         raise CompileException(f"identifier {name} is undefined: {line}")
 
     def flow(self, slot: int, kind: Any, origin: frozenset) -> None:
-        if isinstance(kind, (Pointer, Reference)):
+        if isinstance(kind, (Pointer, Reference, StructType)):
             self.program.flow(slot, origin)
 
     def any(self, node: Node) -> Term:

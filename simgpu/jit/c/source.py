@@ -39,12 +39,21 @@ class Module:
             values = parser.given_in(f"<{given}")
         found = [f for f in parser.functions.get(plain, []) if "__global__" in f.words]
         for function in found:
-            if values and function.given == values:
+            if values and _without_lines(function.given) == _without_lines(values):
                 return function, ()
         for function in found:
             if bool(function.letters) == bool(values) and not function.given:
                 return function, values
         return None
+
+
+def _without_lines(given: Any) -> Any:
+    """What a template is given, without the lines where it's written."""
+    if isinstance(given, Node):
+        return given.kind, _without_lines(given.parts)
+    if type(given) is tuple:
+        return tuple([_without_lines(part) for part in given])
+    return given
 
 
 class CSource:
@@ -65,9 +74,11 @@ class CSite:
     }  # fmt: skip
     node = None
 
-    def __init__(self, source: CSource, line: Line, adds: bool = False, is_guess: bool = False) -> None:
+    adds = False  # whether the line adds to an element
+
+    def __init__(self, source: CSource, line: Line, is_guess: bool = False) -> None:
         self.source, self.line, self.text = source, line.number, line.text
-        self.adds, self.is_guess = adds, is_guess
+        self.is_guess = is_guess
 
     def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
         return kind(what, advice, self.source.name, self.line, self.text, place)

@@ -24,6 +24,7 @@ class Array(NamedTuple):
 
     of: Any
     lengths: tuple[int, ...]
+    is_const: bool = False
 
     def __str__(self) -> str:
         return f"{c_name(self.of)}{''.join(f'[{n}]' for n in self.lengths)}"
@@ -136,9 +137,9 @@ def decayed(term: Term) -> Term:
     """An array as a pointer to its first element."""
     if not isinstance(term.type, Array):
         return term
-    of, lengths = term.type
+    of, lengths, is_const = term.type
     to = Array(of, lengths[1:]) if len(lengths) > 1 else of
-    return replace(term, type=Pointer(to))
+    return replace(term, type=Pointer(to, is_const))
 
 
 def converted(term: Term, to: Any, line: Any, is_asked: bool = False) -> Term:
@@ -167,9 +168,10 @@ def _to_pointer(term: Term, to: Pointer, line: Any, is_asked: bool) -> Term:
             raise no_translation(line, "a number as a pointer")
     elif isinstance(term.type, Pointer):
         own, wanted = term.type.to, to.to
-        if is_asked or same(own, wanted) or wanted is None:
+        stays_const = to.is_const or not term.type.is_const
+        if is_asked or stays_const and (same(own, wanted) or wanted is None):
             return replace(term, type=to)
-        if own is None:
+        if own is None and stays_const:
             raise CompileException(f"void* doesn't become {to} by itself, write ({to})…: {line}")
     raise CompileException(f"{c_name(term.type)} doesn't become {c_name(to)}: {line}")
 

@@ -20,7 +20,7 @@ from .declarations import addressed, compared
 from .scope import Notes, Variable
 from .source import CSource
 from .statements import Statements
-from .terms import Array, converted
+from .terms import Array
 
 
 class Program(Notes):
@@ -74,21 +74,23 @@ class Outside(Calls):
         words = rest[-1]
         if node.kind == "array":
             lengths = self.lengths(rest[0], rest[1], node.line)
-            made = Array(self.resolve(kind), lengths)
+            made: Any = Array(self.resolve(kind), lengths, bool(words & {"const", "constexpr"}))
             first = rest[1]
         else:
             made, first = self.resolve_declared(kind, rest[0], node.line), rest[0]
         if "__shared__" in words:
             raise no_translation(node.line, "shared memory outside of a function")
-        is_const = isinstance(made, np.dtype) and ("const" in words or "constexpr" in words) and first is not None
-        if is_const and not words & {"__constant__", "__device__"}:
-            value = converted(self.value(first), made, node.line)
+        is_on_card = bool(words & {"__constant__", "__device__", "__managed__"})
+        if not is_on_card and not words & {"const", "constexpr"}:
+            return  # it's the host's, and no kernel knows it
+        if not is_on_card and isinstance(made, np.dtype) and first is not None:
+            value = self.first_value(made, first, node.line)
             if value.known is not None:
                 self.program.outside[name] = Variable(name, made, -1, True, value.known)
                 return
-        self._in_memory(node, name, made, first)
+        self._in_memory(node, name, made, first, bool(words & {"const", "constexpr"}))
 
-    def _in_memory(self, node: Node, name: str, kind: Any, first: Any) -> None:
+    def _in_memory(self, node: Node, name: str, kind: Any, first: Any, is_const: bool) -> None:
         """A variable of ``__device__`` or ``__constant__``: it keeps its values from launch to launch."""
         of, lengths = (kind.of, kind.lengths) if isinstance(kind, Array) else (kind, (1,))
         if not isinstance(of, np.dtype):
@@ -97,9 +99,12 @@ class Outside(Calls):
         if name not in memory:
             memory[name] = values = np.zeros(lengths, of)
             self.program.constant_bytes += values.nbytes
-            nodes = first if isinstance(first, list) else [] if first is None else [first]
-            for k, part in enumerate(self.flat(nodes)):
-                value = converted(self.value(part), of, node.line)
+            if first is None:
+                first = []
+            elif not isinstance(kind, Array) and not isinstance(first, list):
+                first = [first]
+            for k, part in self.elements(first, lengths, node.line):
+                value = self.first_value(of, part, node.line)
                 if value.known is None:
                     raise no_translation(node.line, "a value that isn't known before the launch")
                 values.reshape(-1)[k] = value.known
@@ -107,7 +112,7 @@ class Outside(Calls):
         def place(lanes: Lanes, mask: Mask) -> Ref:
             return lanes.launch.global_variable(name, memory[name])
 
-        self.program.outside[name] = Variable(name, kind, -1, place=place)
+        self.program.outside[name] = Variable(name, kind, -1, is_const, place=place)
 
 
 class Translation(Statements):

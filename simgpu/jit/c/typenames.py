@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class TypeNames(Scope):
     def _named(self, kind: Named) -> Any:
         if kind.member:
             owner = self.resolve(kind.name if kind.name in self.bound else kind._replace(member=""))
-            if kind.member == "value_type" and isinstance(owner, np.dtype):
+            if kind.member == "value_type" and isinstance(owner, np.dtype) and owner.kind == "c":
                 return owner.type(0).real.dtype
             raise CompileException(f"{c_name(owner)} has no type {kind.member}")
         if kind.name == "complex":
@@ -90,23 +91,29 @@ class TypeNames(Scope):
         return found.known
 
     def lengths(self, nodes: list[Node | None], first: Any, line: Line) -> tuple[int, ...]:
+        """An array's lengths. The first one may be left out, if what's in braces says it."""
         found = []
         for axis, node in enumerate(nodes):
             if node is not None:
                 found.append(int(self.constant(node)))
             elif axis == 0 and isinstance(first, list):
-                found.append(len(first))
+                found.append(0)
             else:
                 raise CompileException(f"an array without a length: {line}")
+        if nodes[0] is None:
+            _, count = _in_braces(first, tuple(found[1:]), line)
+            found[0] = -(-count // math.prod(found[1:]))
         if min(found) < 1:
             raise CompileException(f"an array has at least one element, got {min(found)}: {line}")
         return tuple(found)
 
-    def flat(self, nodes: list[Any]) -> list[Node]:
-        """What's in braces, also in braces inside of them, one after the other."""
-        found: list[Node] = []
-        for node in nodes:
-            found += self.flat(node) if isinstance(node, list) else [node]
+    def elements(self, first: Any, lengths: tuple[int, ...], line: Line) -> list[tuple[int, Any]]:
+        """What's in braces, with the number of the element that it's for. Raises `CompileException`."""
+        if not isinstance(first, list):
+            raise CompileException(f"an array begins with values in braces: {line}")
+        found, count = _in_braces(first, lengths[1:], line)
+        if count > math.prod(lengths):
+            raise CompileException(f"{count} values for {math.prod(lengths)} elements: {line}")
         return found
 
     def resolve_declared(self, kind: Any, first: Any, line: Line) -> Any:
@@ -119,6 +126,27 @@ class TypeNames(Scope):
         if isinstance(kind, Reference):
             return Reference(found, kind.is_const)
         return found
+
+
+def _in_braces(nodes: list[Any], rest: tuple[int, ...], line: Line) -> tuple[list[tuple[int, Any]], int]:
+    """Values in braces, each with the number of its element, and how many elements they're for.
+
+    An element of the first axis has the lengths of the `rest`. Braces around its values begin and end it.
+    """
+    found: list[tuple[int, Any]] = []
+    at, each = 0, math.prod(rest)
+    for node in nodes:
+        if isinstance(node, list) and rest:
+            at = -(-at // each) * each
+            inner, count = _in_braces(node, rest[1:], line)
+            if count > each:
+                raise CompileException(f"{count} values for {each} elements: {line}")
+            found += [(at + k, part) for k, part in inner]
+            at += each
+        else:
+            found.append((at, node))
+            at += 1
+    return found, at
 
 
 def deduce(kind: Any, given: Any, letters: list[str], found: dict[str, Any]) -> None:

@@ -80,6 +80,18 @@ def test_before_and_after_the_loop():
     assert h(kernel(g(np.zeros(4)))).tolist() == [0, 2, 4, 6]
 
 
+def test_what_a_call_gives_back():
+    x = g(np.arange(3.0))
+    two = ElementwiseKernel("T x", "T y, T z", "y = x + 1; z = x + 2")
+    y, z = two(x)
+    assert (h(y).tolist(), h(z).tolist()) == ([1, 2, 3], [2, 3, 4])
+    assert two(x, y, z) == (y, z)
+    (y,) = ElementwiseKernel("T x", "T y", "y = 2 * x", return_tuple=True)(x)
+    assert h(y).tolist() == [0, 2, 4]
+    assert ElementwiseKernel("T x", "T y", "y = 3 * x", no_return=True)(x, y) is None
+    assert h(y).tolist() == [0, 3, 6]
+
+
 def test_no_elements():
     kernel = ElementwiseKernel("T x", "T y", "this isn't C")
     assert kernel(g(np.zeros((0, 3)))).shape == (0, 3)
@@ -138,14 +150,16 @@ def test_one_launch_of_its_name_and_its_bytes():
         ElementwiseKernel("T x", "T y", "y = x * 2.0", "double")(x)
         ElementwiseKernel("raw T x", "T y", "if (i < 100) y = x[0] + x[i]", "few")(x, size=1000)
         ElementwiseKernel("raw T x", "T y", "y = x[i % 10]", "ten")(x[:10], size=1000)
+        ElementwiseKernel("T x", "T y", "y = expf(x)", "exp")(x)
+        ElementwiseKernel("T x", "T y", "float s, c; sincosf(x, &s, &c); y = s + c", "sine")(x)
     finally:
         del x.device.launch
     assert before.__self__ is x.device
     names, nbytes, work = zip(*[call[:3] for call in launched])
-    assert names == ("line", "one", "half", "double", "few", "ten")
-    assert nbytes == (8000, 8000, 800, 8000, 4404, 4040)
+    assert names == ("line", "one", "half", "double", "few", "ten", "exp", "sine")
+    assert nbytes == (8000, 8000, 800, 8000, 4404, 4040, 8000, 8000)
     card = x.device.settings[0]
-    assert work == (2000, 1000, 100, 1000 * card.float32 / card.float64, 1000 + 100, 1000)
+    assert work == (2000, 1000, 100, 1000 * card.float32 / card.float64, 1000 + 100, 1000, 10_000, 21_000)
 
 
 def test_an_estimate_from_shapes_alone():

@@ -61,6 +61,22 @@ def test_a_float_that_an_integer_cannot_hold(operation, source, out):
         ("std::max(1, 2)", 2), ("::exp(0.0)", 1), ("__popc(255u)", 8), ("fma(2.0, 3.0, 4.0)", 10),
         ("cbrt(27.0)", 3), ("remainder(5.0, 3.0)", -1), ("lgamma(5.0)", math.log(24)), ("lgamma(-1.0)", math.inf),
         ("normcdf(0.0)", 0.5), ("sinpi(0.5)", 1), ("nearbyint(2.5)", 2), ("fdim(3.0, 5.0)", 0), ("rcbrt(8.0)", 0.5),
+        ("fdim(INFINITY, INFINITY)", 0), ("isnan(fdimf(NAN, 1.0f))", 1), ("fdimf(5.0f, 3.0f)", 2),
+        ("remainderf(5.0f, INFINITY)", 5), ("remainder(5.0, 0.0) != 0", 1), ("normcdf(1.0)", 0.8413447460685429),
+        ("normcdfinv(0.75)", 0.6744897501960817), ("normcdfinv(0.0)", -math.inf), ("normcdfinv(1.0)", math.inf),
+        ("erfcinv(0.5)", 0.4769362762044699), ("erfcinv(2.0)", -math.inf), ("erfinv(0.5)", 0.4769362762044699),
+        ("erfc(0.5)", math.erfc(0.5)), ("cospi(1.0)", -1), ("ldexp(1.5, 3)", 12), ("exp2(3.0) + expm1(0.0)", 8),
+        ("real(polar(2.0, 0.5)) + imag(polar(2, 1))", 2 * math.cos(0.5) + 2 * math.sin(1)), ("log1p(0.0)", 0),
+        ("lgamma(0.0)", math.inf), ("isnan(tgamma(-1.0)) + isnan(sqrt(-1.0))", 2), ("isinf(tgamma(200.0))", 1),
+        ("round(-0.5) + round(0.49) + round(1.5)", 1), ("fdividef(1.0f, 4.0f) + rsqrtf(4.0f)", 0.75),
+        ("__fma_rn(0.1, 1.0, 0.0) == 0.1", 1), ("__fmaf_rn(0.1f, 1.0f, 0.0f) == 0.1", 0), ("signbit(-0.0)", 1),
+        ("arg(complex<double>(0, 2)) + norm(complex<double>(3, 4))", math.pi / 2 + 25), ("isfinite(INFINITY)", 0),
+        ("fmin(NAN, 2.0) + fmax(3.0, NAN)", 5), ("trunc(-1.5) + ceil(-1.5)", -2), ("log2(8.0) + log10(100.0)", 5),
+        ("INT_MAX", 2**31 - 1), ("LLONG_MAX == 9223372036854775807", 1), ("FLT_MAX", 3.4028234663852886e38),
+        ("FLT_MIN", 1.1754943508222875e-38), ("FLT_EPSILON", 2.0**-23), ("DBL_EPSILON", 2.0**-52),
+        ("DBL_MAX", 1.7976931348623157e308), ("DBL_MIN", 2.2250738585072014e-308), ("M_E", math.e),
+        ("M_PI_2 + M_PI_4", 3 * math.pi / 4), ("M_SQRT2 * M_SQRT1_2", 1), ("CUDART_INF + CUDART_INF_F", math.inf),
+        ("CUDART_PI - CUDART_PI_F", math.pi - float(np.float32(np.pi))), ("isnan(CUDART_NAN_F)", 1),
         ("cyl_bessel_i0(1.0)", sum(0.25**k / math.factorial(k) ** 2 for k in range(20))),
         ("isnan(CUDART_NAN)", 1), ("UINT_MAX", 2**32 - 1), ("INT_MIN", -(2**31)),
         ("expf(1) == exp(1.0)", 0), ("__expf(1.0) == expf(1.0)", 1), ("copysign(2.0, -1.0)", -2), ("M_PI", math.pi),
@@ -84,6 +100,7 @@ def test_complex_numbers():
     z = np.array([3 + 4j], np.complex64)
     assert computed("y = abs(x) + x.real() + x.imag() + norm(x)", z, z.dtype) == [5 + 3 + 4 + 25]
     assert computed("y = x * conj(x) + complex<float>(0, 2)", z, z.dtype, out="complex64") == [25 + 2j]
+    assert computed("y = sizeof(x * 1.0) * 100 + sizeof(x * 1.0f)", z, z.dtype) == [1608]
     with pytest.raises(simgpu.kernels.CompileException, match="complex number doesn't become float64"):
         computed("y = x", z, z.dtype)
 
@@ -99,6 +116,10 @@ def test_complex_numbers():
         ("y = 0; for (int a = 0; a < 3; ++a) for (int b = 0; b < 9; ++b) { if (b > x) break; y += 1; }", [3, 6, 9, 12]),
         ("int i = 7; { int i = x; y = i; } y += i;", [7, 8, 9, 10]),
         ("int t = x++ + 1, s; s = t *= 2; y = s + t;", None),
+        ("int w[2] = {7, 8}, n = 0; w[n] = n++; y = w[0] * 100 + w[1] * 10 + n;", [701] * 4),
+        ("int w[2] = {7, 8}, n = 0; w[n++] = n; y = w[0] * 100 + w[1] * 10 + n;", [81] * 4),
+        ("int w[2] = {7, 8}, n = 0; w[n] += ++n; y = w[0] * 100 + w[1] * 10 + n;", [791] * 4),
+        ("int v = x; v += v *= 2; y = v;", [0, 4, 8, 12]),
         ("int t = x; y = t++; y += 10 * t; y += 100 * --t;", [10, 121, 232, 343]),
         ("const int w[] = {5, 6, 7}; y = w[0] + 10 * w[2] + x;", [75, 76, 77, 78]),
         ("int w[2]; w[0] = x; w[1] = w[0] * 2; y = w[1];", [0, 2, 4, 6]),
@@ -107,6 +128,13 @@ def test_complex_numbers():
         ("y = x; double old = y++; y = 10 * y + old;", [10, 21, 32, 43]),
         ("int w[2]; w[x % 2] = x; y = w[x % 2] + 10 * x;", [0, 11, 22, 33]),
         ("int w[] = {1, 1, 1}; if (x < 3) w[x] += x; y = w[0] + 10 * w[1] + 100 * w[2];", [111, 121, 311, 111]),
+        ("int w[1] = {1}; if (x > 1) w[0] = 5; y = w[0];", [1, 1, 5, 5]),
+        ("int w[] = {0, 0}; w[x % 2] = 7; y = w[0] + 10 * w[1];", [7, 70, 7, 70]),
+        ("y = 5; if (x == 2) return; int n = 0; do { n++; } while (n < x); y = 6;", [6, 6, 5, 6]),
+        ("y = 5; if (x == 2) return; int n = 0; while (n < x) n++; y = 6;", [6, 6, 5, 6]),
+        ("y = 5; if (x == 2) return; do { y++; } while (y < 0); y *= 10;", [60, 60, 5, 60]),
+        ("y = 5; if (x == 2) return; while (y < 0) { y++; } y *= 10;", [50, 50, 5, 50]),
+        ("y = 5; if (x == 2) return; for (int n = 0; n < x; n++) { if (n == 1) break; } y = 6;", [6, 6, 5, 6]),
         ("int w[2][3] = {{1, 2, 3}, {4, 5}}; w[1][2] = 6; y = 10 * w[1][x % 3] + w[0][2];", [43, 53, 63, 43]),
         ("double w[99]; for (int k = 0; k < 99; k++) w[k] = k; y = w[x * 30];", [0, 30, 60, 90]),
         ("y = 5; switch (x) { case 0: y = 1; break; case 1: y = 2; case 2: y += 7; }", [1, 9, 12, 5]),
@@ -165,13 +193,37 @@ def test_what_the_preamble_defines(operation, values):
         ("y = threadIdx.x", "threadIdx"), ("struct A { int b; }; A a;", "the type A"), ("y = x +", "; where"),
         ("goto end;", "goto"), ("y = (float*)x", r"a cast to float\*"),
         ("if (x", "where"),
-        ("y = x$", r"\$ where"), ("{ y = 1", "the end where"), ("5 = x", "writing to this"),
+        ("y = x$", r"\$ where"), ("{ y = 1", "the end where .* line 1 of the operation, { y"),
+        ("5 = x", "writing to this"),
+        ("y = y.size()", r"\.size can't"), ("y = first_of(3)", "an array, a pointer or nothing as a number"),
+        ("y = same(nothing())", "an array, a pointer or nothing as a number"),
+        ("int w[2]; y = w.ndim", r"\.ndim can't"), ("y = _ind.strides", r"\.strides can't"),
+        ("y = x.shape()[0]", r"\.shape can't"), ("y = _ind.other", r"\.other can't"),
         ("__shared__ int s[3];", "__shared__"), ("y = _ind.get()", "an array, a pointer"),
     ],
 )  # fmt: skip
 def test_what_cant_be_translated_says_where(operation, text):
+    preamble = """
+    __device__ int first_of(const int* p) { return p[0]; }
+    __device__ int same(int v) { return v; }
+    __device__ void nothing() { }
+    """
     with pytest.raises(NotImplementedError, match=text):
-        computed(operation)
+        computed(operation, preamble=preamble)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("09", "09 has digits that no octal number has"), ("0189", "0189 has digits"),
+        ("18446744073709551616", "18446744073709551616 is too large"),
+        ("0x1ffffffffffffffff", "is too large"),
+    ],
+)  # fmt: skip
+def test_a_number_that_c_has_not(number, text):
+    with pytest.raises(simgpu.kernels.CompileException, match=f"{text}.*: line 1 of the operation"):
+        computed(f"y = {number}")
+    assert computed("y = 0xffffffffffffffff == 18446744073709551615ull && 9.0 + 08.5 == 17.5") == [1]
 
 
 def test_outside_of_a_threads_own_array():
@@ -222,12 +274,41 @@ def test_pointers_count_an_arrays_strides():
     kernel = simgpu.ElementwiseKernel("raw T x", "float64 y", walk)
     wanted = simgpu.asnumpy(x).ravel()
     assert kernel(x, simgpu.zeros(12)).tolist() == [118, *wanted[1:]]
+    x = simgpu.arange(48.0).reshape(2, 4, 6)[:, ::-1, ::2].transpose(2, 0, 1)
+    kernel = simgpu.ElementwiseKernel("raw T x", "float64 y", "const T* p = &x[0]; const T* q = &x[i]; y = q - p;")
+    places = simgpu.asnumpy(x).ravel()
+    assert kernel(x, simgpu.zeros(24)).tolist() == (places - places[0]).tolist()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "const int v = 1; v = 2;", "const int v = 1; ++v;", "constexpr int v = 1; v += 2;", "const auto v = x; v = 2;",
+        "const int w[2] = {1}; w[0] = 2;", "const int w[2] = {1}; *w = 2;", "const int v = 1; atomicAdd(&v, 1);",
+        "const int v = 1; int* p = &v; *p = 2;", "y = set<3>(1);",
+    ],
+)  # fmt: skip
+def test_what_is_const_stays_as_it_is(operation):
+    preamble = "template <int N> __device__ int set(int v) { N = v; return N; }"
+    with pytest.raises(simgpu.kernels.CompileException, match="this is const, so it can't be changed: line 1"):
+        computed(operation, preamble=preamble)
+    assert computed("const int v = x + 1; const int w[] = {v, 5}; y = v + w[1] + *w;", [2]) == [11]
 
 
 @pytest.mark.parametrize(
     ("operation", "error", "text"),
     [
         ("const T* p = &x[7]; y = p[i];", IndexError, r"x\[8\] is outside, x has 8 elements: i = 1"),
+        (
+            "const double* p = (const double*)&x[0]; y = p[i + 1];",
+            IndexError,
+            r"x as float64\[4\] is outside, x as float64",
+        ),
+        (
+            "const short* p = (const short*)(const double*)&x[0]; y = p[16 + i];",
+            IndexError,
+            r"^x as int16\[16\] is outside",
+        ),
         ("y = *(const T*)((const char*)&x[0] + 2);", NotImplementedError, "a pointer between two elements"),
         ("T* p = &x[0]; *p = 1;", simgpu.kernels.CompileException, "a kernel can only write to its outputs"),
         ("const T* p = x;", simgpu.kernels.CompileException, r"x is an array and no pointer, &x\[0\] is one"),
@@ -271,8 +352,35 @@ def test_functions_are_chosen_by_types_and_traits():
         ("y = std::is_integral_v<T> + 2 * std::is_unsigned<T>::value", 1),
     ):  # fmt: skip
         assert computed(operation, [3], preamble=preamble) == [value], operation
-    with pytest.raises(simgpu.kernels.CompileException, match="2 arguments, but it takes 1"):
-        computed("y = which(x, x)", preamble=preamble)
+    for call in ("which(x, x)", "size_of(x, x)", "half_of(x, x)"):
+        with pytest.raises(simgpu.kernels.CompileException, match="2 arguments, but it takes 1"):
+            computed(f"y = {call}", preamble=f"{preamble} __device__ double half_of(double x) {{ return x / 2; }}")
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        ("kind(1.0f)", 2), ("kind(true)", 1), ("kind((short)1)", 1),  # promoted: double, int
+        ("size(1)", 4), ("size((short)1)", 2), ("size(1.0f)", 104), ("size<float>(1)", 104), ("size<double>(1)", 8),
+        ("size(1.0)", 208), ("number<2>(5)", 10), ("number<3>(5)", -3), ("number<int>(5)", 7), ("number(5)", 7),
+        ("part(complex<float>(1))", 1),
+    ],
+)  # fmt: skip
+def test_the_nearest_function_is_called(call, value):
+    """An exact match, by itself or of a template, before a promotion, before a conversion."""
+    preamble = """
+    template <typename U> __device__ int size(U v) { return sizeof(U); }
+    template <> __device__ int size<float>(float v) { return 104; }
+    __device__ int size(double v) { return 208; }
+    __device__ int kind(double v) { return 2; }
+    __device__ int kind(int v) { return 1; }
+    template <int N> __device__ int number(int v) { return N * v; }
+    template <> __device__ int number<3>(int v) { return -3; }
+    template <typename U> __device__ int number(U v) { return 7; }
+    __device__ int part(double v) { return 2; }
+    __device__ int part(complex<double> v) { return 1; }
+    """
+    assert computed(f"y = {call}", preamble=preamble) == [value]
 
 
 def test_a_const_reference_to_another_type_is_a_copy():
@@ -300,6 +408,28 @@ def test_atomics_give_what_was_there_before():
     assert old.tolist() == [0, 0, 0, 1, 2, 4] and first.tolist() == [-1, -1, 0, 1, 0, 1]
 
 
+@pytest.mark.parametrize(
+    ("change", "old", "new"),
+    [
+        ("Inc(&n[0], 4)", 4, 0), ("Inc(&n[0], 4)", 9, 0), ("Inc(&n[0], 4)", 3, 4), ("Inc(&n[0], 4)", 2, 3),
+        ("Dec(&n[0], 4)", 0, 4), ("Dec(&n[0], 4)", 1, 0), ("Dec(&n[0], 4)", 4, 3), ("Dec(&n[0], 4)", 5, 4),
+        ("CAS(&n[0], 4, 7)", 4, 7), ("CAS(&n[0], 4, 7)", 3, 3), ("CAS(&n[0], 4, 7)", 5, 5), ("Exch(&n[0], 2)", 3, 2),
+        ("Sub(&n[0], 2)", 3, 1), ("Max(&n[0], 2)", 3, 3), ("Min(&n[0], 2)", 3, 2), ("And(&n[0], 6)", 3, 2),
+        ("Or(&n[0], 6)", 3, 7), ("Xor(&n[0], 6)", 3, 5),
+    ],
+)  # fmt: skip
+def test_an_atomic(change, old, new):
+    """As CUDA's guide has them: ((old >= value) ? 0 : (old + 1)), and so on."""
+    n, y = simgpu.full(1, old, "uint32"), simgpu.zeros(1, "uint32")
+    simgpu.ElementwiseKernel("", "raw uint32 n, uint32 y", f"y = atomic{change}")(n, y)
+    assert (int(y[0]), int(n[0])) == (old, new)
+
+
+def test_threads_that_dont_take_part_read_nothing():
+    kernel = simgpu.ElementwiseKernel("raw T x", "T y", "if (i < 1) y = x[i]; else y = 5;")
+    assert kernel(simgpu.full(1, 7.0), simgpu.zeros(3)).tolist() == [7, 5, 5]
+
+
 def test_a_loop_without_an_end(monkeypatch):
     monkeypatch.setattr(simgpu.kernels.threads, "_MOST_ROUNDS", 100)
     with pytest.raises(RuntimeError, match="hasn't ended: line 1 of the operation, while"):
@@ -318,8 +448,14 @@ def test_the_parts_of_complex_numbers_in_memory():
     x, out = np.array([1 + 2j, 3 - 1j, 5j], np.complex64), simgpu.zeros(2, "F")
     kernel(simgpu.asarray(x), simgpu.asarray(np.array([1, 0, 1], np.int32)), out, size=3)
     assert out.tolist() == [3 - 1j, 1 + 7j]
+    with pytest.raises(simgpu.kernels.CompileException, match="int has no type value_type: line 1"):
+        computed("T::value_type v = 1; y = v")
 
 
 def test_macros():
     preamble = "#define TWICE(v) ((v) + (v))\n#if 1\n#define MORE 10\n#else\nno C\n#endif"
     assert computed("y = TWICE(x) * MORE", [3], preamble=preamble) == [60]
+    with pytest.raises(simgpu.kernels.CompileException, match="a macro's arguments have no end: line 2"):
+        computed("y = TWICE\n(x", preamble=preamble)
+    with pytest.raises(simgpu.kernels.CompileException, match="a macro takes 1 argument, got 2: line 1"):
+        computed("y = TWICE(x, x)", preamble=preamble)

@@ -48,6 +48,8 @@ def test_expressions(kernel, wanted):
         ((1024,), None, 1 + 1024, 512), ((5000,), None, 3 + 1144 + 2046, 512), ((100,), None, 128, 128),
         ((4, 300), 1, 1 + 212, 512), ((300, 4), 0, 128, 128), ((4, 300), 0, 4, 4), ((4, 50), 1, 64, 64),
         ((0, 3), 0, 1, 1), ((2000, 7), 1, 8, 8),
+        ((2, 150, 4), (0, 1), 128, 128), ((4, 3, 100), (1, 2), 1 + 212, 512), ((2, 2, 300), 0, 2, 2),
+        ((4, 100, 3), (0, 2), 16, 16),
     ],
 )  # fmt: skip
 def test_an_identity_that_is_not_neutral_counts_for_each_thread(shape, axis, with_cub, without, recwarn):
@@ -57,6 +59,14 @@ def test_an_identity_that_is_not_neutral_counts_for_each_thread(shape, axis, wit
     assert (one == with_cub).all() and (two == without).all()
     assert len(recwarn) == 2 * (with_cub > 1)
     assert all("isn't neutral" in str(warning.message) for warning in recwarn)
+
+
+@pytest.mark.filterwarnings("ignore::simgpu.kernels.reduction.NotNeutral")
+def test_results_beside_each_other_in_memory_share_a_block():
+    one = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "1", "one")
+    x = simgpu.zeros((100, 6, 40), "i")
+    assert (one(x, axis=0) == 512 // 32).all()
+    assert (one(x.transpose(0, 2, 1), axis=0) == 512 // 4).all(), "the last axis isn't in one piece"
 
 
 def test_an_identity_that_can_be_repeated_is_said_nothing_of(recwarn):
@@ -121,10 +131,40 @@ def test_launches_are_cupys():
     """A whole array that's large takes two kernels, with CUB's blocks; two inputs, other axes and few elements, one."""
     x = g(np.ones((100, 10), np.float32))
     dot = ReductionKernel("T x, T y", "T z", "x * y", "a + b", "z = a", "0", "dot")
-    calls = [lambda: SUM(x), lambda: SUM(x, axis=0), lambda: SUM(x[:5]), lambda: dot(x, x)]
+    y = x.reshape(4, 25, 10)
+    calls = [
+        lambda: SUM(x), lambda: SUM(x, axis=0), lambda: SUM(x[:5]), lambda: dot(x, x), lambda: SUM(y, axis=(1, 2)),
+        lambda: SUM(y, axis=(0, 1)),
+    ]  # fmt: skip
     counts = []
     for call in calls:
         with simgpu.receipt() as r:
             call()
         counts.append(r.launches)
-    assert counts == [2, 1, 1, 1]
+    assert counts == [2, 1, 1, 1, 1, 1]
+
+
+def test_what_a_launch_computes():
+    """Each element is mapped once, and combined once: the identity is the first one."""
+    x = g(np.ones((100, 10), np.float32))
+    launched = []
+    x.device.launch = lambda *args: launched.append(args)
+    try:
+        SUM(x)
+        SUM(x, axis=1)
+        ReductionKernel("T x", "T y", "x * x", "a + b", "y = a * 2.0f", "0", "squares")(x, axis=1)
+        ReductionKernel("T x", "float64 y", "x", "a + b", "y = a", "0", "sums", "double")(x, axis=0)
+    finally:
+        del x.device.launch
+    card = x.device.settings[0]
+    names, nbytes, work = zip(*[call[:3] for call in launched])
+    assert names == ("my_sum", "my_sum", "squares", "sums")
+    assert nbytes == (4004, 4400, 4400, 4080)
+    assert work == (1000, 1000, 2100, 1000 * card.float32 / card.float64)
+
+
+def test_the_first_input_may_be_a_number_or_raw():
+    scaled = ReductionKernel("T c, T x", "T y", "c * x", "a + b", "y = a", "0")
+    assert h(scaled(2, g(X), axis=1)).tolist() == (2 * X.sum(1)).tolist()
+    picked = ReductionKernel("raw T c, T x", "T y", "c[0] * x", "a + b", "y = a", "0")
+    assert h(picked(g(np.array([3.0, 1])), g(X), axis=0)).tolist() == (3 * X.sum(0)).tolist()

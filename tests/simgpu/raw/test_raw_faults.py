@@ -194,10 +194,143 @@ def test_a_guess_before_compare_and_swap_meets_no_plain_write():
     assert caught.value.line == 8
 
 
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("float* p = t < 2 ? x : x + 1;\n*p = t;", 12), ("float* p = t < 2 ? out : out;\np[0] = t;", 12),
+        ("give(x, t);", 1), ("float* p = x;\np += 1; float* q = p;\n*q = t;", 13), ("float& r = x[0];\nr = t;", 12),
+        ("*second(x) = t;", 11), ("atomicAdd(&x[1], 1.0f);\nout[t] = __ldg(&x[1]);", 12),
+        ("atomicAdd(&x[0], 1.0f);\nfloat& r = x[0]; out[t] = r;", 12), ("x[t / 2] += 1;", 11),
+        ("sincosf(1, x, out + t);", 11), ("take(x[0], t);", 2), ("float* p[2] = {x, out};\np[0][0] = t;", 12),
+        ("float2* p = (float2*)x;\np->y = t;", 12), ("float* p[2];\np[1] = out; p[0] = x;\np[0][0] = t;", 13),
+        ("Held h = {x, 1};\nh.p[0] = t;", 12), ("Held h;\nh.p = x; Held g = h;\ng.p[0] = t;", 13),
+        ("float* p = x;\nnext(p);\n*p = t;", 13), ("float* p = out;\nset_to(p, x);\n*p = t;", 13),
+        ("Held h = {out, 1};\nset_held(h, x);\nh.p[0] = t;", 13), ("Held h = held(x);\nh.p[0] = t;", 12),
+        ("store(held(x), t);", 9), ("held(x).p[0] = t;", 11),
+        ("float* p = t < 9 ? held(x).p : out;\np[0] = t;", 12),
+    ],
+)  # fmt: skip
+def test_a_race_by_way_of(body, line):
+    """However a pointer comes to an array, what's written there is seen."""
+    code = """__device__ void give(float* p, int t) { p[1] = t; }
+__device__ void take(float& r, int t) { r = t; }
+__device__ float* second(float* p) { return p + 1; }
+struct Held { float* p; int n; };
+__device__ Held held(float* p) { Held h; h.n = 1; h.p = p; return h; }
+__device__ void next(float*& p) { p++; }
+__device__ void set_to(float*& p, float* q) { p = q; }
+__device__ void set_held(Held& h, float* p) { h.p = p; }
+__device__ void store(Held h, int t) { h.p[h.n] = t; }
+extern "C" __global__ void f(float* x, float* out) { int t = threadIdx.x;
+BODY
+}"""
+    with pytest.raises(jit.DataRace) as caught:
+        simgpu.RawKernel(code.replace("BODY", body), "f")((1,), (4,), (simgpu.zeros(4, "f"), simgpu.zeros(4, "f")))
+    assert caught.value.line == line
+
+
+def test_what_is_only_read_may_be_read_only():
+    """Wherever its pointer is put: NumPy's read-only arrays can be given to such a kernel."""
+    code = """struct Held { const float* p; int n; };
+    __device__ int count;
+    extern "C" __global__ void f(const float* x, float* out) {
+        const float* p[2]; p[0] = x; p[1] = x + 1;
+        Held h; h.p = x; h.n = 2;
+        int w[2] = {}; w[1] += h.n;
+        if (threadIdx.x == 0) count = 1;
+        out[threadIdx.x] = p[1][0] + h.p[w[1]];
+    }"""
+    x, out = simgpu.asarray(np.arange(4, dtype="f")), simgpu.zeros(2, "f")
+    fixed = simgpu.broadcast_to(x, (4,))
+    assert not fixed.host_values.flags.writeable
+    simgpu.RawKernel(code, "f")((1,), (2,), (fixed, out))
+    assert out.tolist() == [3, 3]
+    with pytest.raises(ValueError, match="kernel f writes into out, which is read-only"):
+        simgpu.RawKernel(code, "f")((1,), (2,), (x, simgpu.broadcast_to(out, (2,))))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "use", "what"),
+    [
+        (1, "w[t] = 0;", "index 3 is outside.*1 thread does"), (2, "w[t] = 0;", "index 3 is outside.*2 threads do"),
+        (1, "w[t - 1] = 0;", "index -1 is outside.*1 thread does"),
+        (2, "w[3] = 0;", "index 3 is outside.*8 threads do"),
+        (1, "if (t) x[t] = w[t + 1];", "index 3 is outside.*2 threads do"),
+        (2, "x[t + 1] = 0;", "x has 4 elements, 0 to 3; index 4 is outside.*2 threads do"),
+        (1, "x[t + 2] = 0;", "x has 4 elements, 0 to 3; index 4 is outside.*2 threads do"),
+        (2, "if (blockIdx.x) w[t] = 0;", "index 3 is outside.*1 thread does"),
+        (2, "if (blockIdx.x) x[t + 1] = 0;", "x has 4 elements, 0 to 3; index 4 is outside.*1 thread does"),
+    ],
+)  # fmt: skip
+def test_outside_of_a_threads_own_array(blocks, use, what):
+    code = f'extern "C" __global__ void f(float* x) {{ int t = threadIdx.x; float w[3] = {{}}; {use} }}'
+    with pytest.raises(jit.OutOfBounds, match=re.compile(what, re.DOTALL)):
+        simgpu.RawKernel(code, "f")((blocks,), (4,), (simgpu.zeros(4, "f"),))
+
+
+@pytest.mark.parametrize(
+    ("use", "error", "what"),
+    [
+        ("__shared__ float s[2][3]; s[1][2] = t;", jit.DataRace, r"writes s\[1, 2\]"),
+        ("__shared__ float s[2][3]; s[0][2] = t;", jit.DataRace, r"writes s\[0, 2\]"),
+        ("__shared__ float s[2][3][4]; s[1][2][3] = t;", jit.DataRace, r"writes s\[1, 2, 3\]"),
+        ("int w[2][3] = {}; x[t] = w[1][t];", jit.OutOfBounds, "w has 3 elements along this axis, 0 to 2; index 3"),
+        ("int w[2][3] = {}; x[t] = w[t][0];", jit.OutOfBounds, "w has 2 elements along this axis, 0 to 1; index 2"),
+        ("int w[2][3] = {}; x[t] = w[1][-1];", jit.OutOfBounds, "w has 3 elements along this axis, 0 to 2; index -1"),
+        ("int w[2][3]; w[0][0] = 1; x[t] = w[1][2];", jit.NeverWritten, r"w\[1\]\[2\] has no value in this thread"),
+        ("int w[2][3]; w[t % 2][0] = 1; x[t] = w[t % 2][2];", jit.NeverWritten, r"w\[…\] has no value in this thread"),
+        ("int w[2]; if (t < 2) w[0] = 1; x[t] = w[0];", jit.NeverWritten, r"w\[0\] has no value in this thread"),
+        ("x[t] = past(t);", jit.OutOfBounds, "v has 1 elements, 0 to 0; index 1 is outside"),
+        ("int v = 1; int* p = &v; x[t] = p[1];", jit.OutOfBounds, "v has 1 elements, 0 to 0; index 1 is outside"),
+        ("int v; int* p = &v; x[t] = *p;", jit.NeverWritten, "v has no value in this thread yet"),
+        ("x[t] = small(t);", jit.NeverWritten, "small ends in this thread without a return"),
+    ],
+)  # fmt: skip
+def test_what_the_message_names(use, error, what):
+    code = """__device__ int past(int v) { int* p = &v; return p[1]; }
+    __device__ int small(int v) { if (v < 3) return v; }
+    extern "C" __global__ void f(float* x) { int t = threadIdx.x; BODY }"""
+    with pytest.raises(error, match=what):
+        simgpu.RawKernel(code.replace("BODY", use), "f")((1,), (4,), (simgpu.zeros(4, "f"),))
+
+
+@pytest.mark.parametrize(
+    ("use", "adds"),
+    [
+        ("x[0] += t;", True), ("x[0] -= t;", True), ("x[0]++;", True), ("x[0] = t;", False), ("x[0] *= 2;", False),
+        ("x[0] = x[0] + t;", False), ("if (t == 0) x[0] = 1; float v = x[0];", False),
+    ],
+)  # fmt: skip
+def test_only_what_adds_is_told_to_add_atomically(use, adds):
+    code = f'extern "C" __global__ void f(float* x) {{ int t = threadIdx.x; {use} }}'
+    with pytest.raises(jit.DataRace) as caught:
+        simgpu.RawKernel(code, "f")((1,), (4,), (simgpu.zeros(4, "f"),))
+    assert ("each may miss what another one adds: write atomicAdd(&…, …)" in str(caught.value)) == adds
+
+
+@pytest.mark.parametrize("mask", ["", "0xffffffff", "~0u"])
+def test_a_barrier_of_a_whole_warp(mask):
+    code = f'extern "C" __global__ void f(float* x) {{ if (threadIdx.x < 20) __syncwarp({mask}); x[threadIdx.x] = 1; }}'
+    with pytest.raises(jit.StuckBarrier, match="of the same warp, doesn't come here") as caught:
+        simgpu.RawKernel(code, "f")((1,), (32,), (simgpu.zeros(32, "f"),))
+    assert "Put __syncwarp() where all threads of a warp pass" in str(caught.value)
+
+
 def test_memory_that_empty_made_holds_nothing():
     code = 'extern "C" __global__ void f(const float* x, float* out) { out[threadIdx.x] = x[threadIdx.x]; }'
     with pytest.raises(jit.NeverWritten, match="was made by `empty`"):
         simgpu.RawKernel(code, "f")((1,), (4,), (simgpu.empty(4, "f"), simgpu.zeros(4, "f")))
+
+
+def test_two_blocks_dont_meet_in_shared_memory():
+    code = """extern "C" __global__ void f(float* x) {
+        __shared__ float s[2];
+        s[threadIdx.x / 2] = 1;
+        x[threadIdx.x] = 1;
+    }"""
+    with pytest.raises(jit.DataRace, match=r"writes s\[0\]") as caught:
+        simgpu.RawKernel(code, "f")((2,), (4,), (simgpu.zeros(4, "f"),))
+    assert "Blocks never wait" not in str(caught.value)
 
 
 def test_two_blocks_meet_in_memory():
