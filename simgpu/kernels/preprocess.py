@@ -153,20 +153,32 @@ _BINARY: dict[str, Callable] = {
 
 def _combined(sign: str, x: int | None, y: int | None) -> int | None:
     if sign in ("&&", "||"):
-        decides = sign == "||"  # what the left side has to be for the right one not to matter
-        if x is None or bool(x) == decides:
-            return None if x is None else int(decides)
-        return None if y is None else int(bool(y))
+        return _both_or_either(sign, x, y)
     if x is None or y is None:
         return None
     if sign in ("/", "%"):
         if y == 0:
             return None
-        quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)  # C cuts off what's after the point
-        return quotient if sign == "/" else x - quotient * y
-    if sign not in _BINARY:
+        quotient = abs(x) // abs(y)  # C cuts off what's after the point
+        if (x < 0) != (y < 0):
+            quotient = -quotient
+        if sign == "/":
+            return quotient
+        return x - quotient * y
+    if sign not in _BINARY or (sign in ("<<", ">>") and not 0 <= y < 64):  # C's numbers have 64 bits here
         raise ValueError
     return int(_BINARY[sign](x, y))
+
+
+def _both_or_either(sign: str, x: int | None, y: int | None) -> int | None:
+    decides = sign == "||"  # what the left side has to be for the right one not to matter
+    if x is None:
+        return None
+    if bool(x) == decides:
+        return int(decides)
+    if y is None:
+        return None
+    return int(bool(y))
 
 
 class Preprocessor:
