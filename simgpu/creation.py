@@ -91,9 +91,6 @@ def _like(name: str) -> Callable:
     def function(a, *given, **keywords):
         if "subok" in keywords:
             raise keyword_refusal(name, {"subok"})
-        # To CuPy, an empty shape is no shape at all.
-        if isinstance(keywords.get("shape"), (tuple, list)) and not keywords["shape"]:
-            del keywords["shape"]
         if has_value and given:
             given = (plain(name, "fill_value", given[0]), *given[1:])
         if isinstance(a, np.ndarray):  # only its shape and type count

@@ -752,6 +752,12 @@ def of_two_arrays(function: Callable, a: Any, b: Any, *rest: Any, **kwargs: Any)
     return function(a, b, *rest, **kwargs)
 
 
+def array_equiv(function: Callable, a: Any, b: Any) -> Any:
+    if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
+        raise AttributeError("array_equiv on a GPU takes arrays there, and numbers: a list equals none")
+    return function(a, b)
+
+
 def isin(function: Callable, element: Any, test_elements: Any, *rest: Any, **kwargs: Any) -> Any:
     if not isinstance(test_elements, np.ndarray):
         raise AttributeError(f"isin on a GPU takes what's looked for as an array there, got {test_elements!r}")

@@ -66,10 +66,12 @@ def shape(x: Any) -> Any:
 
 
 def shape_like(x: Any) -> Any:
-    """A shape for ``zeros_like(a, shape=…)``. CuPy asks whether it's true, which an array doesn't know."""
+    """A shape for ``zeros_like(a, shape=…)``. CuPy asks whether it's true: ``()`` and 0 are no shape at all."""
     if isinstance(x, np.ndarray) and x.size > 1:
         raise ValueError
-    if x is not None and np.ndim(x):
+    if np.size(x) == 0 or (np.size(x) == 1 and not x):  # _creation/basic.py:107
+        return None
+    if np.ndim(x):
         return _indices(x)
     return one_or_several(x)
 
@@ -292,7 +294,7 @@ def plain(function: str, parameter: str, x: Any, device: Any = None) -> Any:
     TypeError: cumsum: axis takes a whole number, got an array of int64, shape (2,)
     """
     kind = kind_of(function, parameter)
-    if kind is None or type(x) in PLAIN:
+    if kind is None or (type(x) in PLAIN and kind is not shape_like):
         return x
     return _by_kind(kind, function, parameter, x, device)
 

@@ -75,9 +75,8 @@ DIFFERENT: dict[str, Callable] = {
     **dict.fromkeys(word_set("quantile percentile"), formulas.quantile),  # _statistics/order.py:186
     **dict.fromkeys(word_set("packbits unpackbits"), formulas.bits),  # _binary/packing.py:54
     # _logic/comparison.py:141, _logic/truth.py:226, _core/_routines_linalg.pyx:132
-    **dict.fromkeys(
-        word_set("array_equal array_equiv setdiff1d setxor1d union1d dot vdot inner outer"), formulas.of_two_arrays
-    ),
+    **dict.fromkeys(word_set("array_equal setdiff1d setxor1d union1d dot vdot inner outer"), formulas.of_two_arrays),
+    "array_equiv": formulas.array_equiv,  # _logic/comparison.py:135
     "sort": formulas.sort, "repeat": formulas.repeat,  # _sorting/sort.py:11, _core/_routines_manipulation.pyx:509
     "choose": formulas.choose, "isin": formulas.isin,  # _core/_routines_indexing.pyx:167, _logic/truth.py:191
     "bincount": formulas.bincount,  # _statistics/histogram.py:517

@@ -73,7 +73,10 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     device, and for second derivatives. ``add_into(total, g, out, *arguments)`` adds the first operand's gradient into
     `total` in place, for a function that reads a part of it (Zygote: ``@adjoint``; ChainRules: ``rrule``).
 
-    Raises `TypeError` for a function that's neither NumPy's nor a `primitive`; in use, `ValueError` for a wrong shape.
+    A pullback may not change `g` in place, since other operands' gradients need it: write ``g = g * …``.
+
+    Raises `TypeError` for a function that's neither NumPy's nor a `primitive`; in use, `ValueError` for a wrong shape,
+    and for a `g` that's changed in place. CuPy's arrays can't be made read-only, so there nothing says so.
 
     >>> @fl.primitive
     ... def cube(x):
@@ -112,7 +115,8 @@ def _check_pullbacks(function: Callable, pullbacks: tuple[Pullback | None, ...])
 def _with_check(function: Callable, position: int, pullback: Pullback | None) -> Pullback | None:
     """`pullback`, whose result is looked at: without a sum over a broadcast axis, NumPy would broadcast it too.
 
-    It can't change `g` in place, which other operands' gradients need.
+    It may not change `g` in place, which other operands' gradients need. That raises, but for CuPy's arrays: they
+    can't be made read-only.
     """
     if pullback is None:
         return None

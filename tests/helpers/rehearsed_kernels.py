@@ -39,10 +39,17 @@ def _power(x, y):
     return np.where(y < 0, np.where(x == -1, np.where(y & 1, -1, 1), x == 1), np.power(x, np.maximum(y, 0)))
 
 
+def _sign(x):
+    """Of booleans, too, for which NumPy has none."""
+    if x.dtype == bool:
+        return x.astype(np.int8)
+    return np.sign(x)
+
+
 UFUNCS = {
     "copy": _copy, "fill": _copy, "where": np.where, "clip": np.clip, "true_divide": np.true_divide, "real": np.real,
     "imag": np.imag, "angle": np.angle, "round": lambda x, decimals: np.round(x, int(decimals)), "i0": np.i0,
-    "arange": lambda start, step: None, "sinc": np.sinc, "power": _power,
+    "arange": lambda start, step: None, "sinc": np.sinc, "power": _power, "sign": _sign,
     "is_close": lambda a, b, rtol, atol, nan: np.isclose(a, b, rtol, atol, bool(nan)),
 }  # fmt: skip
 

@@ -434,7 +434,7 @@ def test_an_integer_that_does_not_fit_is_refused(name, device):
 TYPED = {  # a call, and its result's type, which isn't NumPy's
     "var": (lambda x: np.var(x, dtype=np.int32), "f8"),
     "std": (lambda x: np.std(x, dtype=np.float32), "f4"),
-    "var to out": (lambda x: np.var(x, out=np.zeros_like(x, np.float32, shape=())), "f8"),
+    "var to out": (lambda x: np.var(x, out=np.zeros_like(np.sum(x), np.float32)), "f8"),
     "add with casting": (lambda x: np.add(x, x * 1.0, casting="no"), "f8"),
     "einsum": (lambda x: np.einsum("i,i->i", x, x, dtype=np.float32), "f4"),
     "nanvar": (lambda x: np.nanvar(x.astype(np.float64), dtype=np.float32), "f8"),
@@ -448,6 +448,29 @@ TYPED = {  # a call, and its result's type, which isn't NumPy's
 def test_what_type_a_card_gives(name, device):
     call, right = TYPED[name]
     assert call(device(np.arange(4))).dtype == right
+
+
+@pytest.mark.on("Simulated", "CUDA")
+@pytest.mark.parametrize(
+    ("shape", "has"),
+    [((), (2, 3)), ([], (2, 3)), (0, (2, 3)), (None, (2, 3)), ((0,), (0,)), (4, (4,)), ((1, 2), (1, 2))],
+)
+def test_an_empty_shape_is_none_to_cupy(shape, has, device):
+    x = device(np.zeros((2, 3)))
+    made = [np.zeros_like(x, shape=shape), np.ones_like(x, shape=shape), np.empty_like(x, shape=shape)]
+    made.append(np.full_like(x, 7, shape=shape))
+    assert [one.shape for one in made] == [has] * 4
+
+
+@pytest.mark.on("Simulated", "CUDA")
+def test_array_equiv_takes_numbers(device):
+    x = device(np.ones((2, 3)))
+    assert [bool(np.array_equiv(*pair)) for pair in ((x, 1), (2, x), (x, x[0]), (x, x[:, :2]))] == [
+        True,
+        False,
+        True,
+        False,
+    ]
 
 
 IN_FLOAT32 = ["linalg.eigh", "linalg.eigvalsh"]
@@ -480,7 +503,7 @@ REFUSED = {
     "unpackbits": (NotImplementedError, lambda x: np.unpackbits(x.astype(np.uint8), axis=0)),
     "round": (TypeError, lambda x: np.round(x * 1.0, 1.5)),
     "array_equal": ((TypeError, AttributeError), lambda x: np.array_equal(x, [0, 1, 2])),
-    "array_equiv": ((TypeError, AttributeError), lambda x: np.array_equiv(x, 1)),
+    "array_equiv": ((TypeError, AttributeError), lambda x: np.array_equiv(x, [0, 1, 2])),
     "convolve": ((TypeError, AttributeError), lambda x: np.convolve(x, 2)),
     "digitize": ((TypeError, AttributeError), lambda x: np.digitize(2, x)),
     "dot": ((TypeError, AttributeError), lambda x: x.dot(2)),
