@@ -84,7 +84,7 @@ def test_the_entries_are_read_by_the_reader_of_the_cpus_record(record, monkeypat
 
 
 def test_a_simulated_record_says_so_and_nothing_of_whose_machine_it_is(record, written, monkeypatch):
-    assert record["kind"] == "simulated" and record["card"] == T4 and record["preset"] == 2
+    assert record["kind"] == "simulated" and record["card"] == T4 and record["preset"] == PRESETS[T4].version
     text = written.read_text(encoding="utf-8")
     assert not [place for place in (str(ROOT), str(Path.home()), str(written.parent)) if f"{place}/" in text]
     for module, name in ((platform, "node"), (socket, "gethostname"), (socket, "getfqdn")):
