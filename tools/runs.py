@@ -76,9 +76,10 @@ def closing(printed: str) -> str:
     said = []
     if counted:
         said.append(", ".join(f"{count:,} {what}" for what, count in counted.items()))
-    lines = [line.strip() for line in printed.splitlines() if line.strip() and not line.startswith("nox >")]
+    whole = re.sub(r"\n  (?=\S)", " ", printed)  # what's wrapped in a list is one line
+    lines = [line.strip() for line in whole.splitlines() if line.strip() and not line.startswith("nox >")]
     if lines and not CLOSING.match(lines[-1]):
-        said.append(lines[-1])
+        said.append(lines[-1].removeprefix("- "))
     return "; ".join(said)
 
 
