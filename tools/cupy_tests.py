@@ -347,12 +347,15 @@ def main() -> int:
     options += ["-W", "ignore", "-W", "error::numpy.exceptions.ComplexWarning"]  # as CuPy's own settings have it
     options += ["-c", os.devnull, "--rootdir", str(source / "tests"), "--show-capture=no", "--no-summary"]
     options += ["--continue-on-collection-errors"]
-    pytest.main([*options, *paths], plugins=[counted])
+    ended = pytest.main([*options, *paths], plugins=[counted])
     print(f"\n{table(counted.ends)}\n\n{on_several_cards(counted.ends, counted.on_several)}")
     if given.list:
         for name, (end, last) in counted.ends.items():
             if end != "passed":
                 print(f"{end.partition(':')[0]} | {name.rpartition('cupy_tests/')[2]} | {last}")
+    if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        print("pytest broke off, so these aren't all of them, and the page stays as it was")
+        return int(ended)
     if given.page:
         given.page.write_text(page(counted.ends, counted.on_several), encoding="utf-8")
     return 0
